@@ -1,0 +1,39 @@
+# Every target does all of its own set-up; repeating that costs under a second. `make` alone lists the targets.
+# make setup PYTHON=/path/to/python3 chooses the interpreter, JAVA_HOME the Java.
+
+bin := .venv/bin
+# Spark must start the Java that set-up found, also where JAVA_HOME or PATH lead to an older one.
+with_java = JAVA_HOME="$$(cat .venv/java-home)"
+
+.PHONY: help setup demo test check lint bench lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 16
+
+setup: ## make .venv, install the locked packages, find or install Java 17+
+	@scripts/setup.sh
+
+demo: setup ## plan the running example: windows of 20, 30 and 40 minutes, MIN
+	$(with_java) $(bin)/muntin plan --window 20m --window 30m --window 40m --agg min --unit minute --rate 1
+
+test: setup ## run all tests
+	$(with_java) $(bin)/python -m pytest
+
+check: lint ## lint, check types, run the fast tests
+	$(with_java) $(bin)/python -m pytest -m "not slow"
+
+lint: setup ## lint, check the format and the types
+	$(bin)/ruff check
+	$(bin)/ruff format --check
+	$(bin)/mypy
+
+bench: setup ## measure the optimizer and its gap to the optimum, into report/
+	$(with_java) $(bin)/muntin bench optimizer --out report/
+	$(with_java) $(bin)/muntin bench gap --out report/
+
+lock: ## write requirements.lock anew from pyproject.toml (LOCK=--upgrade: newest versions)
+	@scripts/lock.sh $(LOCK)
+
+clean: ## remove .venv, caches and builds; report/ stays
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

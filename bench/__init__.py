@@ -1,0 +1,1 @@
+"""Measurements: workloads, and a report for every table and figure."""

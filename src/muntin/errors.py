@@ -1,0 +1,31 @@
+"""What can go wrong, one class per stage of a query's way."""
+
+from __future__ import annotations
+
+
+class MuntinError(ValueError):
+    """The parent of every error that muntin raises on purpose."""
+
+
+class DurationError(MuntinError):
+    """A duration could not be read."""
+
+
+class WindowError(MuntinError):
+    """A window, or a set of windows, is not well formed."""
+
+
+class CoverError(MuntinError):
+    """One window was asked to be made of another that does not cover it."""
+
+
+class AggregateError(MuntinError):
+    """An aggregate is unknown, ill defined, or does not allow what was asked of it."""
+
+
+class OptimizeError(MuntinError):
+    """The optimizer was given a rate, unit or option that it cannot work with."""
+
+
+class ShowError(MuntinError):
+    """A plan cannot be drawn in the form asked for."""

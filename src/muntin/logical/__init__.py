@@ -1,0 +1,1 @@
+"""From a set of windows to the cheapest plan: coverage graph, cost, algorithms, rewriting."""

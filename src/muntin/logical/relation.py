@@ -1,0 +1,82 @@
+"""Which window may read which other, and how many of its intervals: the rule that an aggregate's algebra sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from muntin.errors import AggregateError
+from muntin.window import cover
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from muntin.aggregate.algebra import AggregateFunction
+    from muntin.window.spec import Window
+
+Sharing: TypeAlias = Literal["covered", "partitioned", "none"]
+Covers: TypeAlias = Literal["dense", "sparse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Say from how many intervals of a parent a child can be made.
+
+    `sharing` is what the aggregate allows; `covers` is how many intervals are combined: `dense`, all of those
+    between the ends, as Theorem 3 counts them, or `sparse`, the fewest that do.
+
+    >>> from muntin import Window
+    >>> Relation("covered", "dense").count(Window(10, 2), Window(8, 2))
+    2
+    >>> Relation("partitioned", "dense").count(Window(10, 2), Window(8, 2)) is None
+    True
+    >>> Relation("partitioned", "sparse").count(Window(16, 2), Window(8, 2))
+    2
+    """
+
+    sharing: Sharing
+    covers: Covers = "dense"
+
+    def count(self, child: Window, parent: Window) -> int | None:
+        """Count the parent's intervals in one of the child's; None where the child may not read the parent."""
+        if self.sharing == "none" or child == parent:
+            return None
+        if self.covers == "sparse":
+            return cover.sparse_count(child, parent, overlap=self.sharing == "covered")
+        allowed = cover.covered_by if self.sharing == "covered" else cover.partitioned_by
+        # Theorem 3 holds under both: a partitioning parent is a covering one.
+        return cover.multiplier(child, parent) if allowed(child, parent) else None
+
+    def starts(self, child: Window, parent: Window) -> tuple[int, ...]:
+        """List where the parent's intervals start, counted from the child's start."""
+        sparse = cover.sparse_cover(child, parent, overlap=self.sharing == "covered")
+        return sparse if self.covers == "sparse" and sparse is not None else cover.dense_cover(child, parent)
+
+
+def sharing_of(functions: Sequence[AggregateFunction]) -> Sharing:
+    """Find the loosest sharing that all of several aggregates allow in one tree.
+
+    >>> from muntin import agg
+    >>> sharing_of([agg.min, agg.max]), sharing_of([agg.min, agg.sum]), sharing_of([agg.median])
+    ('covered', 'partitioned', 'none')
+    """
+    allowed = {function.sharing for function in functions}
+    return next(kind for kind in ("none", "partitioned", "covered") if kind in allowed)
+
+
+def check_sharing(function: AggregateFunction, asked: Sharing) -> None:
+    """Refuse a sharing that an aggregate's flags forbid, and say why."""
+    if asked == "none" or function.sharing == "covered":
+        return
+    if function.sharing == "none":
+        msg = (
+            f"`{function.name}` cannot be shared between windows: it has no bounded partial. "
+            "Use a sketch such as `approx_quantile` or `approx_distinct`, or pass share=False to run it natively"
+        )
+        raise AggregateError(msg)
+    if asked == "covered":
+        msg = (
+            f"`{function.name}` cannot be shared under 'covered': where a parent's intervals overlap, an event "
+            "would count more than once. Use sharing='partitioned', or leave it out"
+        )
+        raise AggregateError(msg)
