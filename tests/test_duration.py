@@ -48,9 +48,7 @@ def test_forms(text: str, seconds: Fraction | int) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.sampled_from(sorted(SPELLINGS)), st.integers(0, 10**6), st.sampled_from(["", " ", "  "]), st.booleans()
-)
+@given(st.sampled_from(sorted(SPELLINGS)), st.integers(0, 10**6), st.sampled_from(["", " ", "  "]), st.booleans())
 def test_every_spelling_of_a_unit(spelling: str, number: int, space: str, upper: bool) -> None:
     text = f"{number}{space}{spelling}"
     # µ has an upper case of its own, which is no unit.
@@ -98,9 +96,7 @@ def test_iso_8601(days: int, hours: int, minutes: int, seconds: int, fraction: i
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.integers(0, 10**9).map(lambda n: 9 * n), st.sampled_from(["hour", "minute", "second", "millisecond"])
-)
+@given(st.integers(0, 10**9).map(lambda n: 9 * n), st.sampled_from(["hour", "minute", "second", "millisecond"]))
 def test_fractions_are_exact(microseconds: int, unit: str) -> None:
     # Only where the unit's decimals end within nine places: those of a third of an hour never do.
     billionths = Fraction(microseconds, UNITS[unit]) * 10**9
@@ -125,9 +121,7 @@ def test_text_that_is_no_duration(text: str) -> None:
     assert isinstance(caught.value, MuntinError)
 
 
-@pytest.mark.parametrize(
-    ("text", "unit"), [("1 month", "month"), ("2 years", "years"), ("1h5x", "x"), ("1e3s", "e")]
-)
+@pytest.mark.parametrize(("text", "unit"), [("1 month", "month"), ("2 years", "years"), ("1h5x", "x"), ("1e3s", "e")])
 def test_unknown_units(text: str, unit: str) -> None:
     with pytest.raises(DurationError) as caught:
         parse_duration(text)
@@ -155,15 +149,11 @@ def test_what_is_neither_text_nor_timedelta(value: Any) -> None:
     assert str(caught.value) == f"a duration must be text or a timedelta, got {value!r}. {EXPECTED}"
 
 
-@pytest.mark.parametrize(
-    ("text", "exact"), [("0.5us", "0.5"), ("1.0000001s", "1000000.1"), ("PT0.0000001S", "0.1")]
-)
+@pytest.mark.parametrize(("text", "exact"), [("0.5us", "0.5"), ("1.0000001s", "1000000.1"), ("PT0.0000001S", "0.1")])
 def test_parts_of_a_microsecond(text: str, exact: str) -> None:
     with pytest.raises(DurationError) as caught:
         parse_duration(text)
-    assert str(caught.value) == (
-        f"duration {text!r} is {exact} microseconds: muntin counts whole microseconds"
-    )
+    assert str(caught.value) == (f"duration {text!r} is {exact} microseconds: muntin counts whole microseconds")
 
 
 def test_a_huge_part_of_a_microsecond_is_refused_in_the_same_words() -> None:

@@ -20,9 +20,7 @@ ROOT = Path(__file__).parents[1]
 def locked() -> dict[str, list[str]]:
     """Map each locked package to its versions: one for each range of Pythons."""
     versions: dict[str, list[str]] = {}
-    for name, version in re.findall(
-        r"^([a-z0-9-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE
-    ):
+    for name, version in re.findall(r"^([a-z0-9-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE):
         versions.setdefault(name, []).append(version)
     return versions
 
@@ -33,24 +31,18 @@ def pyproject() -> dict[str, Any]:
 
 def test_the_lock_holds_names_versions_and_hashes_only() -> None:
     for line in (ROOT / "requirements.lock").read_text().splitlines()[1:]:
-        assert re.fullmatch(
-            r"[a-z0-9-]+==[0-9][\w.]*( ; [\w .<>=!*']+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?", line
-        )
+        assert re.fullmatch(r"[a-z0-9-]+==[0-9][\w.]*( ; [\w .<>=!*']+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?", line)
 
 
 def test_the_lock_satisfies_pyproject() -> None:
     project = pyproject()
     asked = (
-        project["project"]["dependencies"]
-        + project["dependency-groups"]["dev"]
-        + project["build-system"]["requires"]
+        project["project"]["dependencies"] + project["dependency-groups"]["dev"] + project["build-system"]["requires"]
     )
     for requirement in map(Requirement, asked):
         versions = locked().get(requirement.name, [])
         assert versions, f"{requirement.name} is not in requirements.lock: run `make lock`"
-        assert all(version in requirement.specifier for version in versions), (
-            f"{requirement}: run `make lock`"
-        )
+        assert all(version in requirement.specifier for version in versions), f"{requirement}: run `make lock`"
 
 
 def test_uv_is_not_locked() -> None:

@@ -117,9 +117,7 @@ def test_banner_after_picked_up_options_is_read(machine: Machine) -> None:
 
 
 def test_java_stub_that_fails_counts_as_none(machine: Machine) -> None:
-    machine.fake(
-        "java", """echo 'The operation could not be completed: version "17" not installed' >&2; exit 1"""
-    )
+    machine.fake("java", """echo 'The operation could not be completed: version "17" not installed' >&2; exit 1""")
     done = machine.run("find_java.sh")
     assert done.returncode == 1
     assert "there is none here." in done.stderr
@@ -142,9 +140,7 @@ def test_without_root_the_message_says_what_to_run(machine: Machine, has_apt: bo
         assert command in done.stderr
 
 
-@pytest.mark.parametrize(
-    "known", ["openjdk-17-jre-headless", "openjdk-21-jre-headless", "default-jre-headless"]
-)
+@pytest.mark.parametrize("known", ["openjdk-17-jre-headless", "openjdk-21-jre-headless", "default-jre-headless"])
 def test_root_gets_the_first_java_that_apt_knows(machine: Machine, known: str) -> None:
     machine.user(0)
     home = machine.jvms / "from-apt"
@@ -211,9 +207,7 @@ def test_no_python_says_what_to_run(machine: Machine) -> None:
 
 def test_python_without_ensurepip_names_debians_package(machine: Machine) -> None:
     # The fake names itself as `sys.executable`; otherwise the real interpreter would be asked instead of it.
-    machine.fake(
-        "python3", f'case "$*" in *sys.executable*) echo "$0" ;; *ensurepip*) exit 1 ;; *) {REAL} ;; esac'
-    )
+    machine.fake("python3", f'case "$*" in *sys.executable*) echo "$0" ;; *ensurepip*) exit 1 ;; *) {REAL} ;; esac')
     done = machine.run("find_python.sh")
     assert done.returncode == 1
     assert "its ensurepip module is missing" in done.stderr
@@ -353,9 +347,7 @@ def test_missing_java_fails_but_keeps_the_packages(checkout: Checkout) -> None:
 # --- The scripts as files ---
 
 
-@pytest.mark.parametrize(
-    "path", [*sorted(ROOT.glob("scripts/*.sh")), ROOT / ".ci/run"], ids=lambda path: path.name
-)
+@pytest.mark.parametrize("path", [*sorted(ROOT.glob("scripts/*.sh")), ROOT / ".ci/run"], ids=lambda path: path.name)
 def test_scripts_parse_and_those_that_are_run_are_executable(path: Path) -> None:
     subprocess.run([str(BASH), "-n", str(path)], check=True)
     assert os.access(path, os.X_OK) == path.read_text().startswith("#!")

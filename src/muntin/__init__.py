@@ -1,8 +1,10 @@
 """Many windowed aggregates over the same events for about the cost of one, on Apache Spark."""
 
+from muntin.aggregate import catalog as agg
+from muntin.api import LogicalPlan, optimize
 from muntin.errors import MuntinError
 from muntin.window.spec import Window, hopping, tumbling
 
 __version__ = "0.1.0"
 
-__all__ = ["MuntinError", "Window", "hopping", "tumbling"]
+__all__ = ["LogicalPlan", "MuntinError", "Window", "agg", "hopping", "optimize", "tumbling"]

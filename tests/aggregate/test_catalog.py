@@ -10,16 +10,18 @@ import statistics
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muntin.aggregate import catalog as agg
-from muntin.aggregate.algebra import AggregateFunction
 from muntin.aggregate.names import BUILT_IN
 from muntin.errors import AggregateError
+
+if TYPE_CHECKING:
+    from muntin.aggregate.algebra import AggregateFunction
 
 Oracle = Callable[[list[Any]], Any]
 
@@ -50,9 +52,7 @@ def root_of_product(values: list[int]) -> float:
 def arg_of(pick: Callable[..., Any]) -> Oracle:
     def oracle(pairs: list[Any]) -> Any:
         found = [pair for pair in pairs if pair[0] is not None]
-        return (
-            pick(found, key=lambda pair: pair[0])[1] if found else None
-        )  # Python's min and max keep the first
+        return pick(found, key=lambda pair: pair[0])[1] if found else None  # Python's min and max keep the first
 
     return oracle
 
@@ -118,7 +118,7 @@ def test_every_evaluable_aggregate_has_an_oracle() -> None:
 def test_evaluate(function: AggregateFunction) -> None:
     inputs, oracle = ORACLES[function.name]
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(st.lists(inputs, max_size=20))
     def check(values: list[Any]) -> None:
         assert agree(function.evaluate(values), expected_of(oracle, function, values))
@@ -130,7 +130,7 @@ def test_evaluate(function: AggregateFunction) -> None:
 def test_any_split_and_bracketing(function: AggregateFunction) -> None:
     inputs, oracle = ORACLES[function.name]
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(st.lists(st.lists(inputs, max_size=5), max_size=8), st.integers())
     def check(pieces: list[list[Any]], seed: int) -> None:
         rng = random.Random(seed)
@@ -145,7 +145,7 @@ def test_any_split_and_bracketing(function: AggregateFunction) -> None:
 def test_ordered_overlapping_covers(function: AggregateFunction) -> None:
     inputs, oracle = ORACLES[function.name]
 
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(st.lists(inputs, min_size=1, max_size=15), st.integers())
     def check(values: list[Any], seed: int) -> None:
         rng = random.Random(seed)
@@ -153,19 +153,19 @@ def test_ordered_overlapping_covers(function: AggregateFunction) -> None:
         while end < len(values):  # starts and ends grow, and no interval begins after the last one ended
             start, end = rng.randint(start, end), rng.randint(end + 1, len(values))
             partials.append(function.fold(values[start:end]))
-        assert agree(
-            function.lower(bracketed(function, partials, rng)), expected_of(oracle, function, values)
-        )
+        assert agree(function.lower(bracketed(function, partials, rng)), expected_of(oracle, function, values))
 
     check()
 
 
 @pytest.mark.parametrize("function", [f for f in SHARED if not f.overlap_tolerant], ids=lambda f: f.name)
 def test_overlap_shows_in_the_others(function: AggregateFunction) -> None:
-    values = ["a", "b", "c"] if function.name == "concat" else [1, 5, 5, 1]
-    twice = function.combine(function.fold(values[:3]), function.fold(values[1:]))
-    assert function.lower(twice) != function.evaluate(values) or function is agg.avg
-    assert twice != function.fold(values)
+    texts = function.name == "concat"
+    wrong = 0
+    for values in [list("abc")] if texts else [[1, 1, 5], [1, 5, 5]]:
+        twice = function.combine(function.fold(values[:-1]), function.fold(values[1:]))
+        wrong += function.lower(twice) != function.evaluate(values)
+    assert wrong
 
 
 @pytest.mark.parametrize("function", [f for f in SHARED if f.invertible], ids=lambda f: f.name)
@@ -174,7 +174,7 @@ def test_inverse_takes_away_the_later_part(function: AggregateFunction) -> None:
     inverse = function.inverse
     assert inverse is not None
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(st.lists(inputs, max_size=10), st.lists(inputs, max_size=10))
     def check(kept: list[Any], gone: list[Any]) -> None:
         whole = function.combine(function.fold(kept), function.fold(gone))
@@ -211,7 +211,7 @@ def test_a_window_of_nulls_only(function: AggregateFunction) -> None:
     null = (None, None) if function.arity == 2 else None
     zero = {"count", "min_count", "max_count"}
     listed = {"collect", "collect_distinct"}
-    expected = 0 if function.name in zero else [] if function.name in listed else None
+    expected: Any = 0 if function.name in zero else [] if function.name in listed else None
     assert function.evaluate([null, null]) == expected
     assert function.evaluate([]) == expected
 
@@ -223,7 +223,7 @@ def test_first_and_last_take_a_null_for_a_value() -> None:
 
 
 def test_count_without_a_column_counts_rows() -> None:
-    rows = [{"x": 1}, {"x": None}]
+    rows: list[dict[str, object]] = [{"x": 1}, {"x": None}]
     assert agg.count.evaluate(agg.count().value(row) for row in rows) == 2
     assert agg.count.evaluate(agg.count("x").value(row) for row in rows) == 1
 
@@ -253,10 +253,12 @@ def test_distinct_values_as_spark_sees_them() -> None:
 
 
 def test_nan_spreads_through_sums_and_moments() -> None:
-    for function in (agg.sum, agg.avg, agg.geometric_mean, agg.var_pop, agg.stddev):
+    functions: list[AggregateFunction] = [agg.sum, agg.avg, agg.geometric_mean, agg.var_pop, agg.stddev]
+    for function in functions:
         assert math.isnan(function.evaluate([1.0, NAN, 2.0])), function
-    assert math.isnan(agg.var_pop.evaluate([NAN]) or 0)
-    assert math.isnan(agg.var_pop.evaluate([math.inf]) or 0)
+    spread: AggregateFunction = agg.var_pop
+    assert math.isnan(spread.evaluate([NAN]))
+    assert math.isnan(spread.evaluate([math.inf]))
 
 
 def test_ties_go_to_the_first_event() -> None:
@@ -287,15 +289,11 @@ def test_catalog_exports_every_aggregate() -> None:
 
 @pytest.mark.parametrize("name", ["approx_distinct", "theta", "approx_quantile"])
 def test_sketches_are_not_evaluated_here(name: str) -> None:
-    with pytest.raises(
-        AggregateError, match=f"`{name}` is computed by Spark's .* sketch and has no Python form"
-    ):
+    with pytest.raises(AggregateError, match=f"`{name}` is computed by Spark's .* sketch and has no Python form"):
         BUILT_IN[name].evaluate([1, 2])
 
 
-@pytest.mark.parametrize(
-    ("name", "instead"), [("median", "approx_quantile"), ("count_distinct", "approx_distinct")]
-)
+@pytest.mark.parametrize(("name", "instead"), [("median", "approx_quantile"), ("count_distinct", "approx_distinct")])
 def test_holistic_functions_refuse_to_combine(name: str, instead: str) -> None:
     function = BUILT_IN[name]
     assert function.instead == instead

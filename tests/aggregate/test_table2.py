@@ -27,9 +27,7 @@ ROWS = [[cell.strip() for cell in line.split("|")] for line in TABLE_2.strip().s
 
 
 @pytest.mark.parametrize(("operation", "associative", "invertible", "commutative"), ROWS)
-def test_flags_are_those_of_the_paper(
-    operation: str, associative: str, invertible: str, commutative: str
-) -> None:
+def test_flags_are_those_of_the_paper(operation: str, associative: str, invertible: str, commutative: str) -> None:
     function = resolve(operation)
     assert function.associative == bool(associative)
     assert function.invertible == bool(invertible)
@@ -41,9 +39,7 @@ def test_table_has_thirteen_operations() -> None:
 
 
 def named(**flags: object) -> set[str]:
-    return {
-        f.name for f in BUILT_IN.values() if all(getattr(f, key) == value for key, value in flags.items())
-    }
+    return {f.name for f in BUILT_IN.values() if all(getattr(f, key) == value for key, value in flags.items())}
 
 
 def test_overlapping_covers_serve_exactly_these() -> None:

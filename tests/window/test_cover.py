@@ -45,8 +45,7 @@ def is_covered(child: Window, parent: Window) -> bool:
         return True
     children, parents = hyper_period(child, parent)
     return child.range > parent.range and all(
-        any(u == a and x < b for u, x in parents) and any(v == b and a < y for y, v in parents)
-        for a, b in children
+        any(u == a and x < b for u, x in parents) and any(v == b and a < y for y, v in parents) for a, b in children
     )
 
 
@@ -64,9 +63,7 @@ def times_covered(span: Span, parts: Iterable[Span]) -> set[int]:
 def is_partitioned(child: Window, parent: Window) -> bool:
     """Definition 5."""
     children, parents = hyper_period(child, parent)
-    return is_covered(child, parent) and all(
-        times_covered(span, covering(span, parents)) == {1} for span in children
-    )
+    return is_covered(child, parent) and all(times_covered(span, covering(span, parents)) == {1} for span in children)
 
 
 def fewest(span: Span, parents: Iterable[Span], *, overlap: bool) -> int | None:
@@ -119,9 +116,7 @@ related = windows().flatmap(
     lambda parent: st.tuples(st.one_of(windows(), children_of(parent), tiled_by(parent)), st.just(parent))
 )
 chains = windows(8).flatmap(
-    lambda a: children_of(a).flatmap(
-        lambda b: st.tuples(st.just(a), st.one_of(st.just(b), windows()), children_of(b))
-    )
+    lambda a: children_of(a).flatmap(lambda b: st.tuples(st.just(a), st.one_of(st.just(b), windows()), children_of(b)))
 )
 SMALL = [(child, parent) for child in all_windows(10) for parent in all_windows(5)]
 

@@ -105,9 +105,7 @@ def test_edges_repeat_every_period(found: list[Window], cut: Cut) -> None:
     assert list(edges) == sorted(set(edges))
     assert all(0 <= edge < period for edge in edges)
     assert hyper(found) % period == 0
-    assert list(slicing.edges_between(-period, 2 * period)) == [
-        k * period + e for k in (-1, 0, 1) for e in edges
-    ]
+    assert list(slicing.edges_between(-period, 2 * period)) == [k * period + e for k in (-1, 0, 1) for e in edges]
     assert len(slicing.lengths) == slicing.edge_count == len(edges)
     assert sum(slicing.lengths) == period
     assert [slicing.slice_of(e).end - e for e in edges] == list(slicing.lengths)

@@ -278,9 +278,7 @@ def test_a_window_set_keeps_its_order() -> None:
 def test_an_empty_set_is_refused() -> None:
     with pytest.raises(WindowError) as caught:
         window_set([])
-    assert str(caught.value) == (
-        "the window set is empty: declare at least one window, for example tumbling('20m')"
-    )
+    assert str(caught.value) == ("the window set is empty: declare at least one window, for example tumbling('20m')")
 
 
 def test_an_id_that_stands_twice_is_refused() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from muntin.aggregate.algebra import Adjoined, AggregateFunction, same
 from muntin.aggregate.names import find
@@ -12,28 +12,24 @@ from muntin.errors import AggregateError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-In = TypeVar("In")
-Agg = TypeVar("Agg")
-Out = TypeVar("Out")
-
 _NONE_GIVEN: Final = object()
 
 
 def define(
     name: str,
     *,
-    lift: Callable[[In], Agg],
-    combine: Callable[[Agg, Agg], Agg],
-    lower: Callable[[Agg], Out] = same,  # type: ignore[assignment]  # without lower, Out is Agg
-    identity: Agg | object = _NONE_GIVEN,
-    inverse: Callable[[Agg, Agg], Agg] | None = None,
+    lift: Callable[[Any], Any],
+    combine: Callable[[Any, Any], Any],
+    lower: Callable[[Any], Any] = same,
+    identity: object = _NONE_GIVEN,
+    inverse: Callable[[Any, Any], Any] | None = None,
     commutative: bool = False,
     overlap_tolerant: bool = False,
     selects: bool = False,
     bounded: bool = True,
     arity: int = 1,
     ignores_nulls: bool = True,
-) -> AggregateFunction[In | None, Any, Out | None]:
+) -> AggregateFunction:
     """Make an aggregate of your own. `combine` must be associative: all sharing rests on it.
 
     Without an `identity`, None is added as the partial of no values, and the three functions never see it: a
@@ -54,11 +50,11 @@ def define(
         msg = f"`{name}` has an inverse, so it needs an identity: the partial that inverse(x, x) leaves"
         raise AggregateError(msg)
     adjoin = identity is _NONE_GIVEN
-    neutral: Any = None if adjoin else identity
+    neutral = None if adjoin else identity
     return AggregateFunction(
         name=name,
         kind="distributive" if lower is same else "algebraic",
-        lift=_NullsAside(lift, neutral, arity) if ignores_nulls else lift,  # type: ignore[arg-type]  # asked for
+        lift=_NullsAside(lift, neutral, arity) if ignores_nulls else lift,
         combine=Adjoined(combine) if adjoin else combine,
         lower=_NoneAside(lower) if adjoin else lower,
         identity=neutral,
@@ -73,12 +69,12 @@ def define(
 
 
 @dataclass(frozen=True, slots=True)
-class _NullsAside(Generic[In, Agg]):
-    lift: Callable[[In], Agg]
-    identity: Agg = field(compare=False)
+class _NullsAside:
+    lift: Callable[[Any], Any]
+    identity: object = field(compare=False)
     arity: int
 
-    def __call__(self, value: In | None) -> Agg:
+    def __call__(self, value: Any) -> Any:
         parts = value if self.arity > 1 and isinstance(value, tuple) else (value,)
         if value is None or all(part is None for part in parts):
             return self.identity
@@ -86,10 +82,10 @@ class _NullsAside(Generic[In, Agg]):
 
 
 @dataclass(frozen=True, slots=True)
-class _NoneAside(Generic[Agg, Out]):
-    lower: Callable[[Agg], Out]
+class _NoneAside:
+    lower: Callable[[Any], Any]
 
-    def __call__(self, partial: Agg | None) -> Out | None:
+    def __call__(self, partial: Any) -> Any:
         return None if partial is None else self.lower(partial)
 
 

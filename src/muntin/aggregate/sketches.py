@@ -31,6 +31,4 @@ APPROX_DISTINCT = _sketch("approx_distinct", "HLL", overlap_tolerant=True, param
 THETA = _sketch("theta", "theta", overlap_tolerant=True, parameters=(("lg_k", 12),))
 
 # A sketch of ranks: a value seen twice weighs twice.
-APPROX_QUANTILE = _sketch(
-    "approx_quantile", "KLL", overlap_tolerant=False, parameters=(("q", 0.5), ("k", 200))
-)
+APPROX_QUANTILE = _sketch("approx_quantile", "KLL", overlap_tolerant=False, parameters=(("q", 0.5), ("k", 200)))

@@ -64,9 +64,7 @@ class _Part:
         return _Part(costs, open_costs, terminals, self.names[nodes], self.bound)
 
 
-def solve(
-    costs: Floats, terminals: int, opened: tuple[int, ...] = (), deadline: float = float("inf")
-) -> Solution:
+def solve(costs: Floats, terminals: int, opened: tuple[int, ...] = (), deadline: float = float("inf")) -> Solution:
     """Find the cheapest set of candidates to open, starting from a set already known.
 
     Stops at `deadline`, a reading of `time.monotonic`, with the best plan so far and the bound proved so far.

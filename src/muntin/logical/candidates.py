@@ -44,7 +44,8 @@ def candidates(windows: Sequence[Window], relation: Relation, limit: int) -> Can
         return Candidates(found, complete=True)
     # Exact tilings are far fewer than covers, and legal for whatever tolerates overlap too.
     tilings = _first(_shapes(distinct, replace(relation, sharing="partitioned")), limit // 2, distinct) or ()
-    return Candidates(tuple(sorted({*tilings, *_promising(distinct, relation, limit - len(tilings))})), complete=False)
+    chosen = {*tilings, *_promising(distinct, relation, limit - len(tilings))}
+    return Candidates(tuple(sorted(chosen.difference(distinct))), complete=False)
 
 
 def _first(shapes: Iterable[Window], limit: int, windows: Sequence[Window]) -> tuple[Window, ...] | None:
@@ -133,7 +134,9 @@ def _common_grids(grids: Sequence[tuple[int, int]], limit: int) -> list[tuple[in
     """Find the (size, offset) that are common to two or more of the grids, those common to most first."""
     sizes, places = (np.array(column, np.int64) for column in zip(*sorted(set(grids)), strict=True))
     pairs = np.gcd(np.gcd.outer(sizes, sizes), np.abs(places[:, None] - places[None, :]))
-    found = np.unique(np.stack([pairs, places[:, None] % pairs], axis=-1).reshape(-1, 2), axis=0)
+    # One number for both, because finding distinct rows of two takes a second for a thousand windows.
+    base = int(places.max()) + 1
+    found = np.stack(np.divmod(np.unique(pairs * base + places[:, None] % pairs), base), axis=1)
     all_sizes = np.array([size for size, _ in grids], np.int64)
     all_places = np.array([place for _, place in grids], np.int64)
     shared = np.array(

@@ -6,17 +6,17 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from muntin.logical.ascent import solve
 from muntin.logical.candidates import candidates
-from muntin.logical.graph import coverage_graph
-from muntin.logical.mincost import min_cost
-from muntin.logical.network import network
+from muntin.logical.forest import Forest, forest
+from muntin.logical.network import Network, network
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from muntin.logical.cost import CostModel
-    from muntin.logical.forest import Forest
     from muntin.logical.relation import Relation
     from muntin.window.spec import Window
 
@@ -53,19 +53,24 @@ def search_all(
     >>> found.forest.cost, found.gap
     (150, 0.0)
     """
-    deadline = time.monotonic() + seconds
     wanted = sorted(set(windows))
     known = sorted(set(start).difference(wanted))
     pool = candidates(wanted, relation, limit)
     layout = network(wanted, sorted({*pool.windows, *known}), relation, model)
     index = {window: i for i, window in enumerate(layout.windows)}
+    deadline = time.monotonic() + seconds
     solution = solve(layout.costs, layout.terminals, tuple(index[w] for w in known), deadline)
-    opened = [layout.windows[i] for i in solution.opened]
-    best = min((_plan(wanted, more, relation, model) for more in (opened, known)), key=lambda forest: forest.cost)
+    plans = (_plan(layout, opened, relation, model) for opened in (solution.opened, [index[w] for w in known]))
+    best = min(plans, key=lambda forest: forest.cost)
     if not pool.complete:
         return Found(best, None)
     return Found(best, 0.0 if solution.optimal else 1 - solution.bound / solution.cost)
 
 
-def _plan(wanted: Sequence[Window], opened: Iterable[Window], relation: Relation, model: CostModel) -> Forest:
-    return min_cost(coverage_graph([*wanted, *opened], relation), model, wanted)
+def _plan(layout: Network, opened: Iterable[int], relation: Relation, model: CostModel) -> Forest:
+    """Let each wanted window and each opened candidate read what is cheapest for it."""
+    nodes = [*range(layout.terminals), *opened]
+    parents: dict[Window, Window | None] = {}
+    for node, best in zip(nodes, layout.costs[np.ix_(nodes, [*nodes, -1])].argmin(axis=1), strict=True):
+        parents[layout.windows[node]] = layout.windows[nodes[best]] if best < len(nodes) else None
+    return forest(parents, layout.windows[: layout.terminals], relation, model)

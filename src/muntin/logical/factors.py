@@ -37,8 +37,7 @@ def best_covering_factor(target: Window | None, downstream: Sequence[Window], mo
     common = math.gcd(*(p for w in downstream for p in (w.slide, w.range - first.range, w.offset - first.offset)))
     fine = model.unit if target is None else target.slide
     shortest = model.unit if target is None else target.range + 1
-    total = sum(model.instances(w) for w in downstream)
-    weighted = sum(model.instances(w) * w.range for w in downstream)
+    total, weighted = _sums(downstream, model)
     without = _reads(total, weighted, target, model)
     best: Window | None = None
     most: Number = 0
@@ -64,8 +63,7 @@ def benefit(factor: Window, target: Window | None, downstream: Sequence[Window],
     >>> benefit(Window(10, 10), None, windows, cost_model([*windows, Window(40, 40)]))
     96
     """
-    total = sum(model.instances(w) for w in downstream)
-    weighted = sum(model.instances(w) * w.range for w in downstream)
+    total, weighted = _sums(downstream, model)
     without, through = (_reads(total, weighted, parent, model) for parent in (target, factor))
     return without - through - _cost(factor, target, model)
 
@@ -121,9 +119,15 @@ def helps(
     return ratio * (weight - 1) >= weight  # Equation 8, which line 12 writes out for one reader.
 
 
+def _sums(downstream: Sequence[Window], model: CostModel) -> tuple[Number, Number]:
+    """Sum n_j, and n_j * r_j: all that Equation 2 needs to know of the readers."""
+    instances = [model.instances(w) for w in downstream]
+    return sum(instances), sum(n * w.range for n, w in zip(instances, downstream, strict=True))
+
+
 def _weight(downstream: Sequence[Window], model: CostModel) -> Number:
     """Compute λ of Equation 4: the sum of n_j / m_j, where m_j = R / r_j."""
-    return exact(sum(model.instances(w) * w.range for w in downstream), model.period)
+    return exact(_sums(downstream, model)[1], model.period)
 
 
 def _reads(total: Number, weighted: Number, parent: Window | None, model: CostModel) -> Number:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from muntin.window.spec import Window
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from muntin.logical.relation import Relation
+    from muntin.window.spec import Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +18,7 @@ class CoverageGraph:
 
     A window without parents hangs on the virtual root: the events.
 
+    >>> from muntin import Window
     >>> from muntin.logical.relation import Relation
     >>> graph = coverage_graph([Window(10, 10), Window(20, 20), Window(40, 40)], Relation("covered"))
     >>> graph.parents[Window(40, 40)]
@@ -56,6 +56,6 @@ def coverage_graph(windows: Iterable[Window], relation: Relation) -> CoverageGra
         # A parent's slide divides the child's (Theorem 1): most pairs fall away before they are looked at.
         finer = [parent for other, found in by_slide.items() if slide % other == 0 for parent in found]
         for child in children:
-            counts = ((parent, relation.count(child, parent)) for parent in finer if parent.range <= child.range)
+            counts = ((p, relation.count(child, p)) for p in finer if p.range <= child.range and p is not child)
             parents[child] = {parent: count for parent, count in counts if count is not None}
     return CoverageGraph(relation, {window: parents[window] for window in distinct})

@@ -31,7 +31,7 @@ def min_cost(graph: CoverageGraph, model: CostModel, wanted: Collection[Window] 
     chosen: dict[Window, Window | None] = {}
     for window, found in graph.parents.items():
         # Fewest intervals first; among equals the longest parent, so that plans are the same on every run.
-        best = min(found, key=lambda p: (found[p], -p.range, p.slide), default=None)
+        best, count = min(found.items(), key=lambda edge: (edge[1], -edge[0].range), default=(None, None))
         # At equal cost the paper keeps the edge.
-        chosen[window] = best if best is not None and found[best] <= model.events(window) else None
+        chosen[window] = best if count is not None and count <= model.events(window) else None
     return forest(chosen, graph.windows if wanted is None else wanted, graph.relation, model)

@@ -44,9 +44,7 @@ class Network:
         return len(self.windows)
 
 
-def network(
-    wanted: Sequence[Window], candidates: Sequence[Window], relation: Relation, model: CostModel
-) -> Network:
+def network(wanted: Sequence[Window], candidates: Sequence[Window], relation: Relation, model: CostModel) -> Network:
     """Lay out the costs of all arcs between the wanted windows and the candidates."""
     windows = (*wanted, *candidates)
     pane = common_measure(wanted)

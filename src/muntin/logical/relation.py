@@ -39,13 +39,10 @@ class Relation:
 
     def count(self, child: Window, parent: Window) -> int | None:
         """Count the parent's intervals in one of the child's; None where the child may not read the parent."""
-        if self.sharing == "none" or child == parent:
+        if self.sharing == "none":
             return None
-        if self.covers == "sparse":
-            return cover.sparse_count(child, parent, overlap=self.sharing == "covered")
-        allowed = cover.covered_by if self.sharing == "covered" else cover.partitioned_by
-        # Theorem 3 holds under both: a partitioning parent is a covering one.
-        return cover.multiplier(child, parent) if allowed(child, parent) else None
+        count = cover.sparse_count if self.covers == "sparse" else cover.dense_count
+        return count(child, parent, overlap=self.sharing == "covered")
 
     def starts(self, child: Window, parent: Window) -> tuple[int, ...]:
         """List where the parent's intervals start, counted from the child's start."""

@@ -77,6 +77,10 @@ def _without_losses(graph: CoverageGraph, factors: set[Window], model: CostModel
         )
         return saved < model.instances(factor) * reads(factor)
 
-    while losers := [factor for factor in readers if factor not in closed and loses(factor)]:
-        closed.add(losers[0])
+    before = -1
+    while before < len(closed):
+        before = len(closed)
+        for factor in readers:
+            if factor not in closed and loses(factor):
+                closed.add(factor)
     return coverage_graph([w for w in graph.windows if w not in closed], graph.relation)

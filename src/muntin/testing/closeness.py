@@ -21,6 +21,8 @@ def close(left: Any, right: Any, *, beside: object = ()) -> bool:
     >>> close(1e-5, 0.0), close(1e-5, 0.0, beside=1e6)
     (False, True)
     """
+    if type(left) is type(right) and (left == right) is True:
+        return True
     return _close(left, right, _TOLERANCE * max(_magnitudes((left, right, beside)), default=0.0))
 
 

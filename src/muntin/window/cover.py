@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from muntin.errors import CoverError
-from muntin.window.interval import Interval
 
 if TYPE_CHECKING:
+    from muntin.window.interval import Interval
     from muntin.window.spec import Window
 
 
@@ -64,6 +64,7 @@ def covering_set(interval: Interval, parent: Window) -> tuple[Interval, ...]:
     """List every interval of `parent` inside an interval (Definition 2).
 
     >>> from muntin import Window
+    >>> from muntin.window.interval import Interval
     >>> covering_set(Interval(2, 12), Window(8, 2))
     (Interval(start=2, end=10), Interval(start=4, end=12))
     """
@@ -79,8 +80,8 @@ def sparse_count(child: Window, parent: Window, *, overlap: bool) -> int | None:
     >>> from muntin import Window
     >>> sparse_count(Window(1440, 1), Window(720, 1), overlap=False), multiplier(Window(1440, 1), Window(720, 1))
     (2, 721)
-    >>> sparse_count(Window(10, 2), Window(6, 2), overlap=True), sparse_count(Window(10, 2), Window(6, 2), overlap=False)
-    (2, None)
+    >>> [sparse_count(Window(10, 2), Window(6, 2), overlap=overlap) for overlap in (True, False)]
+    [2, None]
     """
     if not _starts_coincide(child, parent):
         return None
@@ -109,6 +110,22 @@ def sparse_cover(child: Window, parent: Window, *, overlap: bool) -> tuple[int, 
         return None
     step, last = parent.range - parent.range % parent.slide, child.range - parent.range
     return tuple(min(i * step, last) for i in range(count))
+
+
+def dense_count(child: Window, parent: Window, *, overlap: bool) -> int | None:
+    """Count the whole covering set where the child is covered, or without `overlap` partitioned; else None.
+
+    >>> from muntin import Window
+    >>> [dense_count(Window(10, 2), Window(8, 2), overlap=overlap) for overlap in (True, False)]
+    [2, None]
+    """
+    # Theorems 1, 3 and 4 in one pass: a graph of a thousand windows asks this half a million times.
+    excess, slide = child.range - parent.range, parent.slide
+    if excess % slide or child.slide % slide or (child.offset - parent.offset) % slide:
+        return None
+    if excess <= 0:
+        return 1 if excess == 0 and child.slide == slide else None
+    return 1 + excess // slide if overlap or parent.range == slide else None
 
 
 def dense_cover(child: Window, parent: Window) -> tuple[int, ...]:

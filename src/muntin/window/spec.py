@@ -133,9 +133,7 @@ def tumbling(range: str | timedelta, *, offset: str | timedelta = "0s", id: str 
     return hopping(range, range, offset=offset, id=id)
 
 
-def hopping(
-    range: str | timedelta, slide: str | timedelta, *, offset: str | timedelta = "0s", id: str = ""
-) -> Window:
+def hopping(range: str | timedelta, slide: str | timedelta, *, offset: str | timedelta = "0s", id: str = "") -> Window:
     """Make a window of `range` that starts anew every `slide`.
 
     >>> hopping("1h", slide="10m", offset="5m")

@@ -1,0 +1,125 @@
+"""From windows and aggregates to the plan: the choice of optimizer, group by group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from muntin.errors import OptimizeError
+from muntin.logical.cost import common_measure
+from muntin.logical.exact import Found, search_all
+from muntin.logical.forest import forest
+from muntin.logical.graph import coverage_graph
+from muntin.logical.mincost import min_cost
+from muntin.logical.plan import Group
+from muntin.logical.relation import Relation, Sharing, check_sharing, sharing_of
+from muntin.logical.search import factor_search
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from muntin.aggregate.algebra import AggregateFunction
+    from muntin.logical.cost import CostModel
+    from muntin.logical.relation import Covers
+    from muntin.window.spec import Window
+
+Optimizer: TypeAlias = Literal["none", "mincost", "factor", "exact", "auto"]
+OPTIMIZERS: Final[tuple[Optimizer, ...]] = ("none", "mincost", "factor", "exact", "auto")
+# `exact` lays out a square matrix over its candidates: this many take about a gigabyte.
+EXACT_LIMIT: Final = 5_000
+EXACT_SECONDS: Final = 60.0
+# `auto` has to answer within 100 ms for 20 windows and within 2 s for 1,000.
+AUTO_LIMIT: Final = 300
+AUTO_SECONDS: Final = 0.05
+AUTO_SECONDS_PER_WINDOW: Final = 0.0008
+
+
+def plan_groups(
+    windows: Sequence[Window],
+    functions: Sequence[AggregateFunction],
+    optimizer: Optimizer,
+    model: CostModel,
+    *,
+    sharing: Sharing | None = None,
+    covers: Covers | None = None,
+) -> tuple[Group, ...]:
+    """Plan each group of aggregates: those that tolerate overlap, those that need partitions, and the rest.
+
+    The first two become one group where exact partitions cost the tolerant ones nothing extra: one tree then
+    reads the events once and carries the partials of all.
+    """
+    check_optimizer(optimizer)
+    shareable = [f for f in functions if f.shareable]
+    asked: Sharing = sharing or "partitioned"
+    if optimizer not in ("none", "auto") or sharing is not None:
+        for function in functions if sharing is not None or not shareable else ():
+            check_sharing(function, asked)
+    tolerant = [f for f in shareable if sharing != "partitioned" and f.sharing == "covered"]
+    strict = [f for f in shareable if f not in tolerant]
+    groups: list[Group] = []
+    if tolerant or strict:
+        groups = [_group(windows, kind, optimizer, model, sharing, covers) for kind in (tolerant, strict) if kind]
+        if len(groups) == 2 and groups[1].cost <= groups[0].cost:
+            reason = "one tree for all: exact partitions cost no more than covers"
+            groups = [Group(tuple(shareable), groups[1].forest, reason, groups[1].gap)]
+    rest = [f for f in functions if not f.shareable]
+    if rest:
+        alone = search("none", windows, Relation("none"), model).forest
+        reason = "no bounded partial to share: each window reads the events"
+        groups.append(Group(tuple(rest), alone, reason, 0.0))
+    return tuple(groups)
+
+
+def search(optimizer: Optimizer, windows: Sequence[Window], relation: Relation, model: CostModel) -> Found:
+    """Run one optimizer under one relation."""
+    if optimizer == "none" or relation.sharing == "none":
+        return Found(forest(dict.fromkeys(windows), windows, relation, model), None)
+    if optimizer == "mincost":
+        return Found(min_cost(coverage_graph(windows, relation), model), None)
+    paper = Relation(relation.sharing, "dense")
+    known = factor_search(coverage_graph(windows, relation if optimizer == "factor" else paper), model)
+    if optimizer == "factor":
+        return Found(known, None)
+    if max(w.range for w in windows) // common_measure(windows) >= 2**31:
+        if optimizer == "auto":
+            return Found(known, None)
+        msg = (
+            "optimizer 'exact' looks at every multiple of the widest common pane, and the longest range here has "
+            f"more than 2**31 of them ({windows[0].text(common_measure(windows))}). Use 'auto' or 'factor'"
+        )
+        raise OptimizeError(msg)
+    exact = optimizer == "exact"
+    return search_all(
+        windows,
+        relation,
+        model,
+        start=known.factor_windows,
+        limit=EXACT_LIMIT if exact else AUTO_LIMIT if len(windows) <= 100 else 2 * AUTO_LIMIT,
+        seconds=EXACT_SECONDS if exact else max(AUTO_SECONDS, AUTO_SECONDS_PER_WINDOW * len(windows)),
+    )
+
+
+def check_optimizer(optimizer: str) -> None:
+    """Refuse a name that is no optimizer's."""
+    if optimizer not in OPTIMIZERS:
+        msg = f"optimizer must be one of {', '.join(map(repr, OPTIMIZERS))}, got {optimizer!r}"
+        raise OptimizeError(msg)
+
+
+def _group(
+    windows: Sequence[Window],
+    functions: Sequence[AggregateFunction],
+    optimizer: Optimizer,
+    model: CostModel,
+    sharing: Sharing | None,
+    covers: Covers | None,
+) -> Group:
+    kind = sharing or sharing_of(functions)
+    # The paper combines every interval between the ends; the optimizers beyond it, the fewest that do.
+    how: Covers = covers or ("sparse" if optimizer in ("exact", "auto") else "dense")
+    found = search(optimizer, windows, Relation(kind, how), model)
+    reason = {
+        "covered": "overlap is harmless: any cover will do",
+        "partitioned": "an event must count once: covers must not overlap",
+        "none": "not shared, as asked",
+    }[kind]
+    return Group(tuple(functions), found.forest, reason, found.gap)
