@@ -27,5 +27,9 @@ class OptimizeError(MuntinError):
     """The optimizer was given a rate, unit or option that it cannot work with."""
 
 
+class IncrementalError(MuntinError):
+    """An incremental structure was asked for what its window does not hold, or a snapshot does not fit."""
+
+
 class ShowError(MuntinError):
     """A plan cannot be drawn in the form asked for."""

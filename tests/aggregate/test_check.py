@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+import re
 import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -66,7 +67,7 @@ def test_first_is_not_commutative() -> None:
 
 def test_arg_max_is_not_commutative_because_of_ties() -> None:
     text = refuted(replace(agg.arg_max, commutative=True))
-    assert "for a = lift((0, 0)), b = lift((0, 1))" in text
+    assert re.search(r"for a = lift\(\((\d), 0\)\), b = lift\(\(\1, 1\)\)\.", text), text
 
 
 def test_sum_is_not_idempotent() -> None:
