@@ -4,7 +4,8 @@ Choosing factor windows is a Steiner arborescence problem, as the paper says (IV
 (Mathematical Programming 28, 1984) raises the price of the cuts around the terminals until each is reached
 from the root for free. The sum of the prices bounds every plan from below, and what an arc still costs then
 tells by how much a plan that uses it must exceed the bound. On window sets this discards nearly all of the
-candidates at once: general integer programming took minutes where this takes a fraction of a second.
+candidates at once. An integer program was tried first and dropped: its relaxation is weak where factor windows
+read factor windows, and no solver is needed for what is left.
 """
 
 from __future__ import annotations

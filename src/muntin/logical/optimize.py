@@ -49,18 +49,17 @@ def plan_groups(
     """
     check_optimizer(optimizer)
     shareable = [f for f in functions if f.shareable]
-    asked: Sharing = sharing or "partitioned"
-    if optimizer not in ("none", "auto") or sharing is not None:
-        for function in functions if sharing is not None or not shareable else ():
-            check_sharing(function, asked)
+    for function in functions:
+        if sharing is not None:
+            check_sharing(function, sharing)
+        elif not shareable and optimizer not in ("none", "auto"):
+            check_sharing(function, "partitioned")
     tolerant = [f for f in shareable if sharing != "partitioned" and f.sharing == "covered"]
     strict = [f for f in shareable if f not in tolerant]
-    groups: list[Group] = []
-    if tolerant or strict:
-        groups = [_group(windows, kind, optimizer, model, sharing, covers) for kind in (tolerant, strict) if kind]
-        if len(groups) == 2 and groups[1].cost <= groups[0].cost:
-            reason = "one tree for all: exact partitions cost no more than covers"
-            groups = [Group(tuple(shareable), groups[1].forest, reason, groups[1].gap)]
+    groups = [_group(windows, kind, optimizer, model, sharing, covers) for kind in (tolerant, strict) if kind]
+    if len(groups) == 2 and groups[1].cost <= groups[0].cost:
+        reason = "one tree for all: exact partitions cost no more than covers"
+        groups = [Group(tuple(shareable), groups[1].forest, reason, groups[1].gap)]
     rest = [f for f in functions if not f.shareable]
     if rest:
         alone = search("none", windows, Relation("none"), model).forest

@@ -46,8 +46,11 @@ class Relation:
 
     def starts(self, child: Window, parent: Window) -> tuple[int, ...]:
         """List where the parent's intervals start, counted from the child's start."""
-        sparse = cover.sparse_cover(child, parent, overlap=self.sharing == "covered")
-        return sparse if self.covers == "sparse" and sparse is not None else cover.dense_cover(child, parent)
+        if self.covers == "dense":
+            return cover.dense_cover(child, parent)
+        found = cover.sparse_cover(child, parent, overlap=self.sharing == "covered")
+        assert found is not None, f"{child!r} cannot read {parent!r}"
+        return found
 
 
 def sharing_of(functions: Sequence[AggregateFunction]) -> Sharing:
