@@ -53,6 +53,7 @@ def test_inverse_leaves_no_negative_variance_and_no_residue() -> None:
         assert rest.m2 >= 0
         assert agg.stddev.lower(rest) is not None  # a root of a negative would raise
         assert inverse(rest, rest) == agg.variance.identity
+        assert inverse(agg.variance.combine(agg.variance.lift(twin), gone), gone).m2 == 0  # one value has no spread
 
 
 def test_equal_values_have_no_spread() -> None:
@@ -70,7 +71,7 @@ def test_sums_of_decimals_are_exact_beyond_the_context() -> None:
     assert agg.sum.evaluate([wide, tiny, wide.copy_negate()]) == tiny
     inverse = agg.sum.inverse
     assert inverse is not None
-    assert agg.sum.lower(inverse(agg.sum.fold([tiny, wide]), agg.sum.fold([wide]))) == tiny
+    assert agg.sum.lower(inverse(agg.sum.fold([wide, tiny]), agg.sum.fold([tiny]))) == wide
     with localcontext() as context:
         context.prec = 5
         assert agg.sum.evaluate([Decimal("1234567"), Decimal("0.1")]) == Decimal("1234567.1")
@@ -91,6 +92,12 @@ def test_an_emptied_sum_is_null_again() -> None:
     for value in (0.3, 0.2, 0.1):
         parts = inverse(parts, agg.sum.lift(value))
     assert agg.sum.lower(parts) is None
+    assert parts == agg.sum.identity  # 0.1 + 0.2 + 0.3 - 0.3 - 0.2 - 0.1 is not 0.0
+    rest, mean = agg.geometric_mean.fold([2, 3, 5]), agg.geometric_mean
+    assert mean.inverse is not None
+    for value in (5, 3, 2):
+        rest = mean.inverse(rest, mean.lift(value))
+    assert rest == mean.identity
 
 
 def test_geometric_mean_neither_overflows_nor_underflows() -> None:
@@ -105,6 +112,9 @@ def test_geometric_mean_of_zeros_and_negatives() -> None:
     undefined = mean.evaluate([4, -1, 0])
     assert undefined is not None
     assert math.isnan(undefined)
+    unsettled = mean.evaluate([0, math.inf])
+    assert unsettled is not None
+    assert math.isnan(unsettled)
     assert mean.inverse is not None
     # Counted apart, zeros, negatives and NaN can leave a window again, which a product of theirs could not.
     gone = mean.fold([0, -1, math.nan])

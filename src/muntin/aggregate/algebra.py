@@ -107,7 +107,7 @@ class AggregateFunction(Generic[In, Agg, Out]):
     def __call__(self, *columns: str, filter: object | None = None, **params: object) -> Aggregate:
         """Apply the function to columns.
 
-        >>> from muntin.aggregate import catalog as agg
+        >>> from muntin import agg
         >>> agg.arg_max("len", "caller")
         arg_max(len, caller)
         """
@@ -136,7 +136,7 @@ class AggregateFunction(Generic[In, Agg, Out]):
     def sharing(self) -> Sharing:
         """Say how windows may share: by any ordered cover, by exact partitions only, or not at all.
 
-        >>> from muntin.aggregate import catalog as agg
+        >>> from muntin import agg
         >>> agg.min.sharing, agg.first.sharing, agg.sum.sharing, agg.median.sharing
         ('covered', 'covered', 'partitioned', 'none')
         """
@@ -164,7 +164,7 @@ class AggregateFunction(Generic[In, Agg, Out]):
     def evaluate(self, values: Iterable[In]) -> Out:
         """Compute the result from all values, for a holistic function too.
 
-        >>> from muntin.aggregate import catalog as agg
+        >>> from muntin import agg
         >>> agg.stddev_pop.evaluate([2, 4, 4, 4, 5, 5, 7, 9]), agg.median.evaluate([1, 7, 2])
         (2.0, 2.0)
         """
@@ -178,7 +178,7 @@ class AggregateFunction(Generic[In, Agg, Out]):
 class Aggregate:
     """Hold a function together with the columns that it reads.
 
-    >>> from muntin.aggregate import catalog as agg
+    >>> from muntin import agg
     >>> agg.min("temp").columns, agg.approx_quantile("ms", q=0.99).settings
     (('temp',), {'q': 0.99, 'k': 200})
     >>> agg.arg_max("len")
@@ -219,7 +219,7 @@ class Aggregate:
     def value(self, row: Mapping[str, object]) -> object:
         """Take the function's input from a row.
 
-        >>> from muntin.aggregate import catalog as agg
+        >>> from muntin import agg
         >>> row = {"len": 3, "caller": "ada"}
         >>> agg.count().value(row), agg.max("len").value(row), agg.arg_max("len", "caller").value(row)
         ((), 3, (3, 'ada'))

@@ -1,6 +1,6 @@
 """Every aggregate by the name that users write: `agg.min("temp")`, `agg.count()`, or `agg.min` itself.
 
->>> from muntin.aggregate import catalog as agg
+>>> from muntin import agg
 >>> agg.avg("temp"), agg.count(), agg.arg_max("len", "caller")
 (avg(temp), count(), arg_max(len, caller))
 """

@@ -131,12 +131,12 @@ class _Search:
     def objection(self, law: Law, events: _Events) -> str | None:
         """Say how events contradict a law; None if they do not."""
         made = events
-        if law.label == "purity":  # a and c of the same events, yet sharing no object
+        if law.label == "purity":  # a and c of the same events, yet sharing no object with them or each other
             made = copy.deepcopy((events[0], events[1])) + copy.deepcopy((events[0],))
         try:
             partials = [self.partial(part) for part in made]
             left, *right = law.sides(*partials)
-            whole = self.partial([event for part in events for event in part])
+            whole = self.partial([event for part in made for event in part])
         except Exception as error:
             problem = f"raises {type(error).__name__}: {error}"
             return f"`{self.function.name}`: {law.left} {problem} for {self.names(law, events)}. {law.remedy}"
