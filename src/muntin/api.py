@@ -2,30 +2,82 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from muntin.aggregate.names import resolve
 from muntin.errors import AggregateError
 from muntin.logical.cost import cost_model
-from muntin.logical.optimize import check_optimizer, plan_groups
+from muntin.logical.optimize import check_optimizer, check_seconds, plan_groups
 from muntin.logical.plan import Plan
+from muntin.show.html import to_fragment, to_html
+from muntin.show.json import to_dict
+from muntin.show.mermaid import to_mermaid
+from muntin.show.save import save
+from muntin.show.svg import to_svg
+from muntin.show.text import to_text
 from muntin.window.spec import window_set
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from fractions import Fraction
+    from os import PathLike
+    from pathlib import Path
 
     from muntin.aggregate.algebra import Aggregate, AggregateFunction
-    from muntin.logical.cost import Period
+    from muntin.logical.cost import Number, Period
     from muntin.logical.optimize import Optimizer
     from muntin.logical.relation import Covers, Sharing
     from muntin.window.spec import Window
 
 
 class LogicalPlan(Plan):
-    """A plan that can be shown."""
+    """A plan that can be shown.
+
+    `costs`, where it is taken, are the costs of other optimizers by name, to be shown beside this plan's.
+    """
 
     __slots__ = ()
+
+    def explain(self, *, limit: int | None = 40, ascii: bool = False, costs: Mapping[str, Number] | None = None) -> str:
+        """Draw the plan as text in 80 columns, each tree up to `limit` windows (None for all).
+
+        >>> from muntin import Window, agg
+        >>> print(optimize([Window(20, 20), Window(40, 40)], agg.sum, optimizer="mincost").explain())
+        sum over 2 windows, 1 event per unit, costs per period of 40
+        mincost: 42 items read instead of 80, 47.5 % less (1.9x)
+        an event must count once: covers must not overlap
+        <BLANKLINE>
+        events
+        └─ 20  tumbling_20     2 x 20 = 40
+           └─ 40  tumbling_40  1 x  2 =  2
+        """
+        return to_text(self, limit=limit, ascii=ascii, costs=costs)
+
+    def to_dict(self, *, costs: Mapping[str, Number] | None = None) -> dict[str, Any]:
+        """Give the plan as values that JSON can hold: integers exact, fractions as text."""
+        return to_dict(self, costs=costs)
+
+    def to_mermaid(self) -> str:
+        """Draw the plan as a Mermaid flowchart."""
+        return to_mermaid(self)
+
+    def to_svg(self) -> str:
+        """Draw the windows before and after as one SVG image."""
+        return to_svg(self)
+
+    def to_html(self, *, costs: Mapping[str, Number] | None = None) -> str:
+        """Draw the plan as a page that needs nothing else."""
+        return to_html(self, costs=costs)
+
+    def plot(self, path: str | PathLike[str], *, costs: Mapping[str, Number] | None = None) -> Path:
+        """Write the plan to a file, as its name asks: .html, .svg, .mmd, .txt or .json."""
+        return save(self, path, costs=costs)
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _repr_html_(self) -> str:
+        return to_fragment(self)
 
 
 def optimize(
@@ -39,6 +91,7 @@ def optimize(
     share: bool = True,
     sharing: Sharing | None = None,
     covers: Covers | None = None,
+    seconds: float | None = None,
 ) -> LogicalPlan:
     """Find a cheap plan for aggregates over several windows.
 
@@ -48,6 +101,7 @@ def optimize(
 
     `rate` is the number of events per `unit` of time. `share=False` keeps every window to itself. `sharing`
     and `covers` overrule what the aggregates and the optimizer imply; `period="steady"` counts long-run costs.
+    `seconds` bounds the search of "exact" (60 unless told) and "auto" (0.05, or 0.0008 per window).
 
     >>> from muntin import Window, agg
     >>> plan = optimize([Window(20, 20), Window(30, 30), Window(40, 40)], agg.min, optimizer="factor", rate=1)
@@ -55,11 +109,12 @@ def optimize(
     (360, 150, (Window(10, 10),), Window(20, 20))
     """
     check_optimizer(optimizer)
+    check_seconds(seconds)
     found = window_set(windows)
     model = cost_model(found, rate=rate, unit=unit, period=period)
     chosen: Optimizer = optimizer if share else "none"
     kind = sharing if share else None
-    groups = plan_groups(found, _functions(aggregates), chosen, model, sharing=kind, covers=covers)
+    groups = plan_groups(found, _functions(aggregates), chosen, model, sharing=kind, covers=covers, seconds=seconds)
     return LogicalPlan(found, groups, chosen, model)
 
 

@@ -1,0 +1,1 @@
+"""Show a plan: first a frozen display model, then text, JSON, Mermaid, SVG or HTML."""
