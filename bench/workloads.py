@@ -18,7 +18,7 @@ def random_windows(size: int, shape: Shape, seed: int, *, multiplier: int = 50) 
     """Draw a window set with RandomGen (factor-windows, Algorithm 6), all windows distinct.
 
     >>> random_windows(3, "hopping", seed=1)
-    (Window(160, 80), Window(80, 40), Window(90, 45))
+    (Window(60, 30), Window(1080, 540), Window(240, 120))
     """
     draw = random.Random(f"random-{shape}-{size}-{seed}")
     found: dict[Window, None] = {}
@@ -36,7 +36,7 @@ def sequential_windows(size: int, shape: Shape, seed: int) -> tuple[Window, ...]
     """Draw a window set with SequentialGen (factor-windows V-A.3): 2, 3, 4, ... times one seed length.
 
     >>> sequential_windows(3, "tumbling", seed=1)
-    (Window(4, 4), Window(6, 6), Window(8, 8))
+    (Window(20, 20), Window(30, 30), Window(40, 40))
     """
     seed_length = random.Random(f"sequential-{shape}-{size}-{seed}").choice(_seeds(shape))
     return tuple(_window(seed_length * i, shape) for i in range(2, size + 2))
@@ -70,6 +70,32 @@ def table_setups(*sizes: int) -> tuple[Setup, ...]:
     generators: tuple[Literal["R", "S"], ...] = ("R", "S")
     shapes: tuple[Shape, ...] = ("tumbling", "hopping")
     return tuple(Setup(g, size, shape) for g in generators for shape in shapes for size in sizes)
+
+
+def many_windows(size: int, seed: int) -> dict[str, tuple[Window, ...]]:
+    """Draw large window sets of several kinds, to see how optimization time grows.
+
+    >>> sets = many_windows(20, seed=0)
+    >>> list(sets), {len(set(windows)) for windows in sets.values()}
+    (['tumbling random', 'tumbling minutes', 'hopping slide 1', 'hopping half', 'hopping mixed'], {20})
+    """
+    draw = random.Random(f"many-{size}-{seed}")
+    lengths = range(2, 20 * size + 2)
+    slides = (1, 2, 5, 10, 15, 20, 30, 60)
+    mixed: dict[Window, None] = {}
+    while len(mixed) < size:
+        slide = draw.choice(slides) * draw.randint(1, 60)
+        mixed[Window(slide * draw.randint(1, 50), slide)] = None
+    return {
+        # Hardly two of these share a pane of any width.
+        "tumbling random": tuple(Window(length, length) for length in draw.sample(lengths, size)),
+        # A dashboard for every whole number of minutes.
+        "tumbling minutes": tuple(Window(60 * i, 60 * i) for i in range(1, size + 1)),
+        # Rolling figures: each window is refreshed with every unit.
+        "hopping slide 1": tuple(Window(i, 1) for i in range(2, size + 2)),
+        "hopping half": tuple(Window(2 * length, length) for length in draw.sample(lengths, size)),
+        "hopping mixed": tuple(mixed),
+    }
 
 
 def _seeds(shape: Shape) -> tuple[int, ...]:

@@ -31,8 +31,9 @@ def candidates(windows: Sequence[Window], relation: Relation, limit: int) -> Can
     """List the factor windows worth considering, about `limit` of them at most.
 
     Starts, ends and slides are taken on the widest common pane of the windows: finer ones only fire more
-    often. Within that lattice all shapes that may serve some window are listed; where they are more than
-    `limit`, a choice of them is, and the answer is marked as not complete.
+    often. Covers of a range that is no multiple of its slide are the exception: there the slides may be any
+    whole fractions of the windows' own, down to the pane. All shapes that may serve some window are listed;
+    where they are more than `limit`, a choice of them is, and the answer is marked as not complete.
 
     >>> from muntin.logical.relation import Relation
     >>> candidates([Window(20, 20), Window(30, 30)], Relation("partitioned", "dense"), limit=100).windows
@@ -65,13 +66,20 @@ def _shapes(windows: Sequence[Window], relation: Relation) -> Iterator[Window]:
     if relation.sharing == "partitioned" and relation.covers == "dense":
         yield from tumbling_closure(windows)
         return
-    fine = sorted({pane * d for w in windows for d in divisors(w.slide // pane)}, reverse=True)
-    for slide in fine:
+    for slide in sorted(set(_slides(windows, relation, pane)), reverse=True):
         served = [w for w in windows if w.slide % slide == 0]
         for residue in sorted({w.offset % slide for w in served}):
             readers = [w for w in served if w.offset % slide == residue]
             for size in sorted(set(_sizes(readers, slide, relation, pane))):
                 yield Window(size, slide, residue, timed=windows[0].timed)
+
+
+def _slides(windows: Sequence[Window], relation: Relation, pane: int) -> Iterator[int]:
+    """List the slides a parent can have and still serve one of the windows, at any remove."""
+    yield from (pane * d for w in windows for d in divisors(w.slide // pane))
+    if relation.sharing == "covered" and any(w.range % w.slide for w in windows):
+        # [0, 6), [5, 11) and [10, 16) overlap by one: W<6,5> serves W<16,10> better than a pane of 2 does.
+        yield from (slide for w in windows for slide in divisors(w.slide) if slide > pane)
 
 
 def _sizes(readers: Sequence[Window], slide: int, relation: Relation, pane: int) -> Iterator[int]:

@@ -114,9 +114,12 @@ def read_unit(windows: Sequence[Window], unit: int | str | None) -> int:
             msg = f"unit {unit!r} goes with durations, but {windows[0]!r} is in plain integers: its unit is 1"
             raise OptimizeError(msg)
         size = parse_unit(unit)
-    else:
+    elif isinstance(unit, int) and not isinstance(unit, bool):
         size = unit
-    if isinstance(size, bool) or size <= 0 or base % size:
+    else:
+        msg = f"unit must be a whole number, or a name such as 'minute' for durations, got {unit!r}"
+        raise OptimizeError(msg)
+    if size <= 0 or base % size:
         odd = next((w for w in windows if size > 0 and (w.range % size or w.slide % size)), windows[0])
         shown = format_unit(size) if windows[0].timed else str(size)
         msg = (

@@ -37,6 +37,7 @@ def best_covering_factor(target: Window | None, downstream: Sequence[Window], mo
     common = math.gcd(*(p for w in downstream for p in (w.slide, w.range - first.range, w.offset - first.offset)))
     fine = model.unit if target is None else target.slide
     shortest = model.unit if target is None else target.range + 1
+    alone = sum(w.range == first.range for w in downstream) == 1
     total, weighted = _sums(downstream, model)
     without = _reads(total, weighted, target, model)
     best: Window | None = None
@@ -44,7 +45,7 @@ def best_covering_factor(target: Window | None, downstream: Sequence[Window], mo
     for slide in (fine * d for d in divisors(common // fine)):
         low = first.range - (first.range - max(slide, shortest)) // slide * slide
         # Definition 1 wants a strictly shorter parent, but a window covers itself.
-        high = first.range if first.slide == slide else first.range - slide
+        high = first.range if first.slide == slide and alone else first.range - slide
         for size in sorted({low, high}):
             if not max(slide, shortest) <= size <= high:
                 continue

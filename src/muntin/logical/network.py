@@ -47,7 +47,7 @@ class Network:
 def network(wanted: Sequence[Window], candidates: Sequence[Window], relation: Relation, model: CostModel) -> Network:
     """Lay out the costs of all arcs between the wanted windows and the candidates."""
     windows = (*wanted, *candidates)
-    pane = common_measure(wanted)
+    pane = common_measure(windows)
     ranges = np.array([w.range // pane for w in windows], np.int64)
     slides = np.array([w.slide // pane for w in windows], np.int64)
     offsets = np.array([(w.offset - wanted[0].offset) // pane for w in windows], np.int64)

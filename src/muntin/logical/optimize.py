@@ -27,6 +27,8 @@ OPTIMIZERS: Final[tuple[Optimizer, ...]] = ("none", "mincost", "factor", "exact"
 # `exact` lays out a square matrix over its candidates: this many take about a gigabyte.
 EXACT_LIMIT: Final = 5_000
 EXACT_SECONDS: Final = 60.0
+# In less time it can lay out and judge fewer: 1,500 take about a second.
+EXACT_LIMIT_PER_SECOND: Final = 1_500
 # `auto` has to answer within 100 ms for 20 windows and within 2 s for 1,000.
 AUTO_LIMIT: Final = 300
 AUTO_SECONDS: Final = 0.05
@@ -41,6 +43,7 @@ def plan_groups(
     *,
     sharing: Sharing | None = None,
     covers: Covers | None = None,
+    seconds: float | None = None,
 ) -> tuple[Group, ...]:
     """Plan each group of aggregates: those that tolerate overlap, those that need partitions, and the rest.
 
@@ -48,6 +51,8 @@ def plan_groups(
     reads the events once and carries the partials of all.
     """
     check_optimizer(optimizer)
+    _check_option("sharing", sharing, ("covered", "partitioned", "none"))
+    _check_option("covers", covers, ("dense", "sparse"))
     shareable = [f for f in functions if f.shareable]
     for function in functions:
         if sharing is not None:
@@ -56,7 +61,7 @@ def plan_groups(
             check_sharing(function, "partitioned")
     tolerant = [f for f in shareable if sharing != "partitioned" and f.sharing == "covered"]
     strict = [f for f in shareable if f not in tolerant]
-    groups = [_group(windows, kind, optimizer, model, sharing, covers) for kind in (tolerant, strict) if kind]
+    groups = [_group(windows, kind, optimizer, model, sharing, covers, seconds) for kind in (tolerant, strict) if kind]
     if len(groups) == 2 and groups[1].cost <= groups[0].cost:
         reason = "one tree for all: exact partitions cost no more than covers"
         groups = [Group(tuple(shareable), groups[1].forest, reason, groups[1].gap)]
@@ -68,10 +73,18 @@ def plan_groups(
     return tuple(groups)
 
 
-def search(optimizer: Optimizer, windows: Sequence[Window], relation: Relation, model: CostModel) -> Found:
-    """Run one optimizer under one relation."""
+def search(
+    optimizer: Optimizer,
+    windows: Sequence[Window],
+    relation: Relation,
+    model: CostModel,
+    seconds: float | None = None,
+) -> Found:
+    """Run one optimizer under one relation, `exact` and `auto` for at most about `seconds`."""
     if optimizer == "none" or relation.sharing == "none":
-        return Found(forest(dict.fromkeys(windows), windows, relation, model), None)
+        # Where nothing may be shared there is one plan, so it is the best.
+        gap = 0.0 if relation.sharing == "none" else None
+        return Found(forest(dict.fromkeys(windows), windows, relation, model), gap)
     if optimizer == "mincost":
         return Found(min_cost(coverage_graph(windows, relation), model), None)
     paper = Relation(relation.sharing, "dense")
@@ -86,21 +99,33 @@ def search(optimizer: Optimizer, windows: Sequence[Window], relation: Relation, 
             f"more than 2**31 of them ({windows[0].text(common_measure(windows))}). Use 'auto' or 'factor'"
         )
         raise OptimizeError(msg)
-    exact = optimizer == "exact"
-    return search_all(
-        windows,
-        relation,
-        model,
-        start=known.factor_windows,
-        limit=EXACT_LIMIT if exact else AUTO_LIMIT if len(windows) <= 100 else 2 * AUTO_LIMIT,
-        seconds=EXACT_SECONDS if exact else max(AUTO_SECONDS, AUTO_SECONDS_PER_WINDOW * len(windows)),
-    )
+    if optimizer == "exact":
+        time = EXACT_SECONDS if seconds is None else seconds
+        limit = int(min(EXACT_LIMIT, max(AUTO_LIMIT, EXACT_LIMIT_PER_SECOND * time)))
+    else:
+        time = max(AUTO_SECONDS, AUTO_SECONDS_PER_WINDOW * len(windows)) if seconds is None else seconds
+        limit = AUTO_LIMIT if len(windows) <= 100 else 2 * AUTO_LIMIT
+    return search_all(windows, relation, model, start=known.factor_windows, limit=limit, seconds=time)
 
 
 def check_optimizer(optimizer: str) -> None:
     """Refuse a name that is no optimizer's."""
     if optimizer not in OPTIMIZERS:
         msg = f"optimizer must be one of {', '.join(map(repr, OPTIMIZERS))}, got {optimizer!r}"
+        raise OptimizeError(msg)
+
+
+def check_seconds(seconds: float | None) -> None:
+    """Refuse a time limit that is no time."""
+    if seconds is not None and not seconds > 0:
+        msg = f"seconds must be positive, or None for the optimizer's own limit, got {seconds!r}"
+        raise OptimizeError(msg)
+
+
+def _check_option(name: str, value: str | None, known: tuple[str, ...]) -> None:
+    if value is not None and value not in known:
+        choices = ", ".join(map(repr, known))
+        msg = f"{name} must be one of {choices}, or None to let aggregate and optimizer decide, got {value!r}"
         raise OptimizeError(msg)
 
 
@@ -111,11 +136,12 @@ def _group(
     model: CostModel,
     sharing: Sharing | None,
     covers: Covers | None,
+    seconds: float | None,
 ) -> Group:
     kind = sharing or sharing_of(functions)
     # The paper combines every interval between the ends; the optimizers beyond it, the fewest that do.
     how: Covers = covers or ("sparse" if optimizer in ("exact", "auto") else "dense")
-    found = search(optimizer, windows, Relation(kind, how), model)
+    found = search(optimizer, windows, Relation(kind, how), model, seconds)
     reason = {
         "covered": "overlap is harmless: any cover will do",
         "partitioned": "an event must count once: covers must not overlap",

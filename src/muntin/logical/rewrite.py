@@ -97,28 +97,36 @@ def expression(forest: Forest, aggregate: str = "Min") -> str:
         .Union(s2.Tumbling(40).GroupAggregate('tumbling_40', w => w.Min())))
       .Union(s1.Tumbling(30).GroupAggregate('tumbling_30', w => w.Min())))
     """
-    return "Input" + _chain(forest, None, aggregate, 1, hidden=True)
+    readers: dict[Window | None, list[Window]] = {None: []} | {node.window: [] for node in forest.nodes}
+    for node in forest.nodes:
+        readers[node.parent].append(node.window)
+    # The input and factor windows are not part of the union, and with one reader they are not multiplied.
+    hidden = {None, *forest.factor_windows}
+    single = {source for source in hidden if len(readers[source]) == 1}
+    level: dict[Window | None, int] = {None: 1}
+    for _, node in forest.walk():
+        level[node.window] = level[node.parent] + (node.parent not in single)
+    written: dict[Window | None, str] = {}
+    # From the last readers up and not by recursion: chains of a thousand windows do occur.
+    for source in reversed(level):
+        steps = [_step(reader, aggregate) + written[reader] for reader in readers[source]]
+        written[source] = steps[0] if source in single else _multicast(steps, level[source], first=source in hidden)
+    return "Input" + written[None]
 
 
-def _chain(forest: Forest, window: Window | None, aggregate: str, level: int, *, hidden: bool) -> str:
-    """Write what reads a window; a hidden source (the input, a factor window) is not part of the union."""
-    children = forest.children(window)
-    if not children:
+def _multicast(steps: list[str], level: int, *, first: bool) -> str:
+    """Write what reads a stream; with `first` the union begins with the first reader, else with the stream."""
+    if not steps:
         return ""
-    steps = [_step(forest, child, aggregate, level) for child in children]
-    if hidden and len(children) == 1:
-        return steps[0]
-    name = f"s{level}"
-    first = f"{name}\n{'  ' * level}{steps.pop(0)}" if hidden else name
-    rest = "".join(f"\n{'  ' * level}.Union({name}{step})" for step in steps)
-    return f".Multicast({name} => {first}{rest})"
+    name, indent = f"s{level}", "\n" + "  " * level
+    begin = name + indent + steps[0] if first else name
+    rest = "".join(f"{indent}.Union({name}{step})" for step in (steps[1:] if first else steps))
+    return f".Multicast({name} => {begin}{rest})"
 
 
-def _step(forest: Forest, node: Node, aggregate: str, level: int) -> str:
-    window = node.window
+def _step(window: Window, aggregate: str) -> str:
     shape = f"Tumbling({window.text(window.range)})" if window.tumbling else _hopping(window)
-    this = f".{shape}.GroupAggregate('{window.id}', w => w.{aggregate}())"
-    return this + _chain(forest, window, aggregate, level + 1, hidden=node.factor)
+    return f".{shape}.GroupAggregate('{window.id}', w => w.{aggregate}())"
 
 
 def _hopping(window: Window) -> str:

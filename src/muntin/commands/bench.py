@@ -1,0 +1,87 @@
+"""`muntin bench`: run a benchmark of the source checkout and write its report."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+import muntin
+from muntin.errors import MuntinError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+T = TypeVar("T")
+
+
+@click.command(
+    short_help="Run a benchmark and write its report.",
+    epilog="""
+    \b
+    Examples:
+      muntin bench --list
+      muntin bench optimizer --quick
+      muntin bench gap --out report/
+    """,
+)
+@click.argument("name", required=False)
+@click.option("listing", "--list", is_flag=True, help="List the benchmarks.")
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("report"),
+    show_default=True,
+    metavar="FOLDER",
+    help="Where NAME.md, .csv, .json and .svg go; those of an earlier run are written over.",
+)
+@click.option("--quick", is_flag=True, help="Measure less: a check that takes under a minute, not figures to quote.")
+def bench(name: str | None, listing: bool, out: Path, quick: bool) -> None:
+    """Run the benchmark NAME of a source checkout, print its tables and write its report."""
+    registry = _registry()
+    known: dict[str, str] = dict(registry.BENCHMARKS)
+    if listing:
+        width = max(map(len, known))
+        click.echo("\n".join(f"{each:<{width}}  {summary}" for each, summary in known.items()))
+        return
+    if name is None or name not in known:
+        problem = "which benchmark?" if name is None else f"there is no benchmark {name!r}."
+        msg = f"{problem} Known are {', '.join(known)}; `muntin bench --list` describes them"
+        raise MuntinError(msg)
+    report = registry.benchmark(name)(quick=quick, track=_track)
+    writer = importlib.import_module("bench.report")
+    click.echo(writer.as_text(report))
+    try:
+        paths = writer.write(report, out)
+    except OSError as error:
+        msg = f"cannot write the report into {out}: {error.strerror}. Give --out a folder that may be written to"
+        raise MuntinError(msg) from error
+    click.echo(f"wrote {', '.join(map(str, paths))}", err=True)
+
+
+def _registry() -> Any:
+    """Import the benchmarks from beside the package: they are not part of what is installed."""
+    checkout = Path(muntin.__file__).resolve().parents[2]
+    if not (checkout / "bench" / "registry.py").is_file():
+        msg = (
+            f"benchmarks come with the source checkout, and muntin runs from {Path(muntin.__file__).parent}. "
+            "In a checkout, run `pip install -e .` and then `muntin bench`"
+        )
+        raise MuntinError(msg)
+    # First, because others install packages of the name `bench` too.
+    sys.path.insert(0, str(checkout))
+    return importlib.import_module("bench.registry")
+
+
+def _track(jobs: Sequence[T], label: str, /) -> Iterable[T]:
+    """Go through jobs with a progress bar on standard error, where that is a terminal."""
+    if not sys.stderr.isatty():
+        return jobs
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(jobs, label, console=Console(stderr=True), transient=True)

@@ -1,0 +1,204 @@
+"""The Reactive Aggregator's buffer for first-in first-out windows, without ⊥ (Tangwongsan et al., section 5.2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
+
+from muntin.errors import IncrementalError
+from muntin.incremental.snapshot import pack, unpack
+from muntin.incremental.structure import Card, P, check, check_held
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from muntin.incremental.structure import Operator
+
+
+class FifoBuffer(Generic[P]):
+    """Keep a first-in first-out window in a flat tree used as a circular buffer, and batch changes until asked.
+
+    Everything from the front F to the back B is in use and nothing else is, so no place needs a mark: on each level of
+    the tree the nodes in use are those between the paths of F and of B to the root, or, in an inverted buffer, those
+    not strictly between the paths of B and of F. What lies in other nodes is never read.
+
+    Ordering: first in, first out. Operator: associative. Time, for m changes since the last query and a capacity of c,
+    at most 4n or the least capacity: at most m (1 + ⌈log2(c/m)⌉) combines, and 2 log2(c) - 1 to read an inverted
+    buffer where order matters; c - 1 after a change of capacity, paid for by the c/8 events or more since the last.
+    Space: 2c.
+
+    >>> from muntin.aggregate import catalog as agg
+    >>> window = FifoBuffer(agg.concat, capacity=4)
+    >>> for letter in "abcd":
+    ...     window.insert(agg.concat.lift(letter))
+    >>> window.evict()
+    >>> window.insert(agg.concat.lift("e"))
+    >>> window.front, window.back, window.inverted, agg.concat.lower(window.query())
+    (2, 1, True, 'bcde')
+    """
+
+    __slots__ = ("_changed", "_count", "_first", "_tree", "minimum", "operator")
+
+    card: ClassVar[Card] = Card(
+        name="Reactive Aggregator (FIFO)",
+        ordering="fifo",
+        needs="associative",
+        amortised="4 log2(c)",
+        worst="c - 1",
+        multi_query=None,
+        space="2c, below 8n",
+        paper="Tangwongsan, Hirzel, Schneider and Wu, VLDB 2015",
+    )
+
+    def __init__(self, operator: Operator[P], capacity: int = 8) -> None:
+        check(operator, self.card)
+        if isinstance(capacity, bool) or not isinstance(capacity, int) or capacity < 1:
+            msg = f"{self.card.name}: capacity must be a whole number of at least 1, got {capacity!r}"
+            raise IncrementalError(msg)
+        self.operator = operator
+        self.minimum = 1 << (capacity - 1).bit_length()
+        """The capacity never falls below this: give a large one to be spared all resizing."""
+        # Numbered as a heap: root 1, the places from `capacity` on. Slot 0 stays unused.
+        self._tree: list[P] = [operator.identity] * (2 * self.minimum)
+        self._first = self.minimum  # the front's node
+        self._count = 0
+        self._changed: set[int] = set()
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def capacity(self) -> int:
+        """The number of places."""
+        return len(self._tree) // 2
+
+    @property
+    def front(self) -> int | None:
+        """The place of the oldest partial, F, numbered from 1; None if the window is empty."""
+        return self._first - self.capacity + 1 if self._count else None
+
+    @property
+    def back(self) -> int | None:
+        """The place of the newest partial, B; None if the window is empty."""
+        return self._node(self._count - 1) - self.capacity + 1 if self._count else None
+
+    @property
+    def inverted(self) -> bool:
+        """Whether the back has wrapped around to before the front."""
+        return self._first + self._count > len(self._tree)
+
+    def insert(self, partial: P) -> None:
+        """Add a partial at the new end of the window."""
+        if self._count == self.capacity:
+            self._resize(2 * self.capacity)
+        node = self._node(self._count)
+        self._tree[node] = partial
+        self._changed.add(node)
+        self._count += 1
+
+    def evict(self) -> None:
+        """Drop the oldest partial."""
+        check_held(self.card, self._count, "evict from")
+        self._changed.add(self._first)
+        self._tree[self._first] = self.operator.identity  # nobody reads it: only to let the partial go
+        self._first = self._node(1)
+        self._count -= 1
+        if 4 * self._count < self.capacity > self.minimum:
+            self._resize(self.capacity // 2)
+
+    def query(self) -> P:
+        """Write the changes since the last query in one pass, and aggregate the whole window."""
+        check_held(self.card, self._count, "query")
+        if self._changed:
+            self._refresh()
+            self._changed.clear()
+        if self.operator.commutative or not self.inverted:
+            return self._tree[1]
+        newer = self._prefix(self._node(self._count - 1))
+        return self.operator.combine(self._suffix(self._first), newer)
+
+    def snapshot(self) -> bytes:
+        """Write the state as bytes."""
+        return pack(self.card.name, self.operator, self.state())
+
+    @classmethod
+    def restore(cls, operator: Operator[P], data: bytes) -> Self:
+        """Make a buffer that goes on where the one that wrote `data` stopped."""
+        return cls.of_state(operator, unpack(cls.card.name, operator, data))
+
+    def state(self) -> tuple[Any, ...]:
+        """Give the state as plain values: the tree, the changes not yet written, and where the window lies."""
+        return self._tree[1:], sorted(self._changed), self._first, self._count, self.minimum
+
+    @classmethod
+    def of_state(cls, operator: Operator[P], state: tuple[Any, ...]) -> Self:
+        """Rebuild a buffer from its `state`."""
+        nodes, changed, first, count, minimum = state
+        buffer = cls(operator, minimum)
+        buffer._tree = [operator.identity, *nodes]
+        buffer._changed, buffer._first, buffer._count = set(changed), first, count
+        return buffer
+
+    def _node(self, offset: int) -> int:
+        """Find the node of the partial `offset` after the oldest."""
+        node = self._first + offset
+        return node if node < len(self._tree) else node - self.capacity
+
+    def _resize(self, capacity: int) -> None:
+        """Copy the partials to the front of a tree of another capacity; the next query builds its nodes."""
+        held = [self._tree[self._node(offset)] for offset in range(self._count)]
+        blank = self.operator.identity
+        self._tree = [blank] * capacity + held + [blank] * (capacity - len(held))
+        self._first = capacity
+        self._changed = set(range(capacity, capacity + len(held)))
+
+    def _refresh(self) -> None:
+        """Compute each node above a change once, after its children (Algorithm 2), skipping what is not in use."""
+        tree, combine, blank = self._tree, self.operator.combine, self.operator.identity
+        inverted = self.inverted
+        front, back = self._first, self._node(self._count - 1)  # on each level, the nodes on the paths of F and B
+        level = self._changed
+        before: list[tuple[int, P]] = []
+        try:
+            while front > 1:
+                level = {v >> 1 for v in level}
+                for v in level:
+                    left, right = 2 * v, 2 * v + 1
+                    if inverted:
+                        older, newer = left >= front or left <= back, right >= front or right <= back
+                    else:
+                        older, newer = front <= left <= back, front <= right <= back
+                    before.append((v, tree[v]))
+                    if older and newer:
+                        tree[v] = combine(tree[left], tree[right])
+                    else:
+                        tree[v] = tree[left] if older else tree[right] if newer else blank
+                front >>= 1
+                back >>= 1
+        except BaseException:
+            for v, value in before:
+                tree[v] = value
+            raise
+
+    def _prefix(self, v: int) -> P:
+        """Aggregate the places up to a node's, all in use (Algorithm 3)."""
+        while v & 1:  # its parent's whole subtree is wanted; an inverted buffer's prefix never reaches the root
+            v >>= 1
+        tree, combine = self._tree, self.operator.combine
+        result = tree[v]
+        while v > 1:
+            if v & 1:
+                result = combine(tree[v - 1], result)
+            v >>= 1
+        return result
+
+    def _suffix(self, v: int) -> P:
+        """Aggregate the places from a node's on, all in use."""
+        while not v & 1:
+            v >>= 1
+        tree, combine = self._tree, self.operator.combine
+        result = tree[v]
+        while v > 1:
+            if not v & 1:
+                result = combine(result, tree[v + 1])
+            v >>= 1
+        return result

@@ -1,0 +1,1 @@
+"""The windowing library: any kind of window, turned into three events: insert, evict and trigger."""

@@ -1,0 +1,1 @@
+"""Batch kernels: all windows of all keys of a partition in one vectorised pass over its panes."""

@@ -1,0 +1,420 @@
+"""The windowing library against the definition of each window: what it holds whenever a result is due."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muntin.errors import IncrementalError, WindowError
+from muntin.incremental.windowing.events import Event, Evict, Insert, Trigger
+from muntin.incremental.windowing.policies import (
+    CountPolicy,
+    DeltaPolicy,
+    Moment,
+    Policy,
+    PunctuationPolicy,
+    Sliding,
+    TimePolicy,
+    Tumbling,
+)
+from muntin.incremental.windowing.windower import WHOLE, Windower
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+
+class Item(NamedTuple):
+    """One thing that happens on the input: a tuple, a punctuation, or time that passes."""
+
+    kind: Literal["tuple", "punctuation", "time"]
+    time: int
+    key: str | None = None
+    km: int = 0
+    label: int = 0
+
+
+def feed(windower: Windower, item: Item) -> list[Event]:
+    if item.kind == "tuple":
+        return windower.arrive(item.key, item.time, {"km": item.km, "label": item.label})
+    return windower.punctuate(item.time, item.key) if item.kind == "punctuation" else windower.advance(item.time)
+
+
+@dataclass
+class Replay:
+    """Carry the events out on plain lists, and note what a trigger finds."""
+
+    held: dict[Hashable, list[tuple[int, Any]]] = field(default_factory=lambda: defaultdict(list))
+    found: dict[Hashable, list[tuple[int, list[Any]]]] = field(default_factory=lambda: defaultdict(list))
+    oldest_first: bool = True
+
+    def insert(self, key: Hashable, id: int, attributes: Mapping[str, Any], before: int | None = None) -> None:
+        window = self.held[key]
+        at = len(window) if before is None else [each for each, _ in window].index(before)
+        window.insert(at, (id, attributes["label"]))
+        self.oldest_first &= before is None
+
+    def evict(self, key: Hashable, id: int) -> None:
+        at = [each for each, _ in self.held[key]].index(id)
+        del self.held[key][at]
+        self.oldest_first &= at == 0
+
+    def trigger(self, key: Hashable, time: int) -> None:
+        if self.held[key]:
+            self.found[key].append((time, [label for _, label in self.held[key]]))
+
+
+def replayed(windower: Windower, stream: list[Item]) -> Replay:
+    replay = Replay()
+    for item in stream:
+        for event in feed(windower, item):
+            event.send(replay)
+    return replay
+
+
+# --- the definition -----------------------------------------------------------------------------------
+
+
+class Tuple(NamedTuple):
+    """A tuple as its key's stream has it: the k-th, after so many punctuations."""
+
+    time: int
+    number: int
+    punctuations: int
+    km: int
+    label: int
+
+
+@dataclass
+class Log:
+    """All that ever came to one key."""
+
+    tuples: list[Tuple] = field(default_factory=list)
+    punctuations: int = 0
+    flushed: int = 0
+    """How many tuples came before the last trigger of a tumbling window."""
+    mark: int | None = None
+    """The attribute of the first tuple since the last trigger."""
+
+
+class Definition:
+    """Say for each trigger, from the whole history, what the window holds."""
+
+    def __init__(self, window: Sliding | Tumbling, partitioned: bool) -> None:
+        self.window, self.partitioned = window, partitioned
+        self.clock: int | None = None
+        self.logs: dict[Hashable, Log] = {}
+        self.late = 0
+        self.found: dict[Hashable, list[tuple[int, list[int]]]] = defaultdict(list)
+
+    def holds(self, log: Log, each: Tuple, clock: int, punctuations: int) -> bool:
+        extent = self.window.extent
+        if isinstance(self.window, Tumbling):
+            return each.number > log.flushed
+        if isinstance(extent, TimePolicy):
+            return clock - extent.length < each.time <= clock
+        if isinstance(extent, CountPolicy):
+            return each.number > len(log.tuples) - extent.count
+        if isinstance(extent, DeltaPolicy):
+            return bool(each.km >= max(other.km for other in log.tuples) - extent.delta)
+        assert isinstance(extent, PunctuationPolicy)
+        return each.punctuations > punctuations - extent.count
+
+    def trigger(self, key: Hashable, log: Log, clock: int, time: int) -> None:
+        content = [each for each in log.tuples if self.holds(log, each, clock, log.punctuations)]
+        if content:
+            self.found[key].append((time, [each.label for each in sorted(content, key=lambda t: (t.time, t.number))]))
+        log.flushed = len(log.tuples)
+
+    def step(self, item: Item) -> None:
+        slide, extent = self.window.slide, self.window.extent
+        before = item.time if self.clock is None else self.clock
+        clock = self.clock = max(before, item.time)
+        if isinstance(slide, TimePolicy):
+            for end in range(before + 1, clock + 1):
+                if (end - slide.offset) % slide.length == 0:
+                    for key, log in self.logs.items():
+                        self.trigger(key, log, end - 1, end)
+        if item.kind == "punctuation":
+            for key, log in self.logs.items():
+                if item.key is None or not self.partitioned or key == item.key:
+                    if isinstance(slide, PunctuationPolicy) and (log.punctuations + 1) % slide.count == 0:
+                        self.trigger(key, log, clock, clock)
+                    log.punctuations += 1
+        if item.kind == "tuple":
+            name: Hashable = item.key if self.partitioned else WHOLE
+            log = self.logs.get(name, Log())
+            new = Tuple(item.time, len(log.tuples) + 1, log.punctuations, item.km, item.label)
+            if isinstance(self.window, Tumbling):
+                # Its interval is over, if an end lies after its time.
+                late = isinstance(extent, TimePolicy) and any(
+                    (end - extent.offset) % extent.length == 0 for end in range(item.time + 1, clock + 1)
+                )
+            else:
+                late = not self.holds(Log([*log.tuples, new]), new, clock, log.punctuations)
+            if late:
+                self.late += 1
+                return
+            self.logs[name] = log
+            if isinstance(slide, DeltaPolicy):
+                if log.mark is None:
+                    log.mark = item.km
+                elif item.km - log.mark > slide.delta:
+                    self.trigger(name, log, before, before)
+                    log.mark = item.km
+            log.tuples.append(new)
+            if isinstance(slide, CountPolicy) and len(log.tuples) % slide.count == 0:
+                self.trigger(name, log, clock, clock)
+
+
+# --- streams and windows ------------------------------------------------------------------------------
+
+lengths = st.integers(1, 12)
+policies: st.SearchStrategy[Policy] = st.one_of(
+    st.builds(TimePolicy, lengths, st.integers(-3, 3)),
+    st.builds(CountPolicy, st.integers(1, 5)),
+    st.builds(DeltaPolicy, st.just("km"), st.integers(0, 9)),
+    st.builds(PunctuationPolicy, st.integers(1, 3)),
+)
+windows: st.SearchStrategy[Sliding | Tumbling] = st.one_of(
+    st.builds(Sliding, policies, policies), st.builds(Tumbling, policies)
+)
+
+
+@st.composite
+def streams(draw: st.DrawFn, ordered: bool = False) -> list[Item]:
+    time, km = draw(st.integers(-20, 20)), 0
+    stream: list[Item] = []
+    for label in range(draw(st.integers(1, 30))):
+        time += draw(st.sampled_from([0, 0, 1, 1, 2, 5, 17]))
+        km += draw(st.integers(0, 4) if ordered else st.integers(-3, 6))
+        late = 0 if ordered else draw(st.sampled_from([0, 0, 0, 1, 3, 8]))
+        key = draw(st.sampled_from("ab"))
+        kind = draw(st.sampled_from(["tuple"] * 6 + ["punctuation", "time"]))
+        if kind == "punctuation":
+            stream.append(Item("punctuation", time, draw(st.sampled_from([None, "a", "b"]))))
+        elif kind == "time":
+            stream.append(Item("time", time))
+        else:
+            stream.append(Item("tuple", time - late, key, km, label))
+    return stream
+
+
+@settings(max_examples=250, deadline=None)
+@given(windows, streams(), st.booleans())
+def test_every_window_holds_what_its_definition_says(
+    window: Sliding | Tumbling, stream: list[Item], partitioned: bool
+) -> None:
+    windower, definition = Windower(window, partitioned=partitioned), Definition(window, partitioned)
+    replay = replayed(windower, stream)
+    for item in stream:
+        definition.step(item)
+    assert dict(replay.found) == dict(definition.found)
+    assert windower.late == definition.late
+
+
+@settings(max_examples=80, deadline=None)
+@given(windows, streams(ordered=True))
+def test_tuples_in_order_leave_in_order(window: Sliding | Tumbling, stream: list[Item]) -> None:
+    assert replayed(Windower(window), stream).oldest_first
+
+
+@settings(max_examples=80, deadline=None)
+@given(windows, streams(), st.data())
+def test_a_restored_windower_goes_on_identically(
+    window: Sliding | Tumbling, stream: list[Item], data: st.DataObject
+) -> None:
+    idle = data.draw(st.sampled_from([None, 1, 9, 40]))
+    windower = Windower(window, idle=idle)
+    cut = data.draw(st.integers(0, len(stream)))
+    for item in stream[:cut]:
+        feed(windower, item)
+    twin = Windower.restore(window, windower.snapshot(), idle=idle)
+    for item in stream[cut:]:
+        assert feed(windower, item) == feed(twin, item)
+    assert windower.snapshot() == twin.snapshot()
+    assert (windower.late, windower.keys) == (twin.late, twin.keys)
+
+
+# --- one by one ---------------------------------------------------------------------------------------
+
+
+def found(window: Sliding | Tumbling, stream: list[Item], key: Hashable = "a") -> list[tuple[int, list[Any]]]:
+    return replayed(Windower(window), stream).found[key]
+
+
+def arrivals(*times: int, km: tuple[int, ...] = ()) -> list[Item]:
+    values = km or (0,) * len(times)
+    return [Item("tuple", time, "a", far, label) for label, (time, far) in enumerate(zip(times, values, strict=True))]
+
+
+def test_a_time_window_ends_before_its_end() -> None:
+    stream = [*arrivals(0, 9, 10, 19), Item("time", 30)]
+    assert found(Tumbling(TimePolicy(10)), stream) == [(10, [0, 1]), (20, [2, 3])]
+    assert found(Sliding(TimePolicy(10), TimePolicy(5)), stream) == [
+        (5, [0]),
+        (10, [0, 1]),
+        (15, [1, 2]),
+        (20, [2, 3]),
+        (25, [3]),
+    ]
+
+
+def test_offsets_and_times_before_the_epoch() -> None:
+    stream = [*arrivals(-13, -8, -7), Item("time", 0)]
+    assert found(Tumbling(TimePolicy(5, offset=2)), stream) == [(-8, [0]), (-3, [1, 2])]
+
+
+def test_a_count_window_slides_over_the_last_tuples() -> None:
+    # SPL's example, with a window of 4.
+    contents = [content for _, content in found(Sliding(CountPolicy(4)), arrivals(*range(6)))]
+    assert contents == [[0], [0, 1], [0, 1, 2], [0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5]]
+    contents = [content for _, content in found(Tumbling(CountPolicy(4)), arrivals(*range(9)))]
+    assert contents == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
+def test_a_delta_window_tumbles_before_the_tuple_that_exceeds_it() -> None:
+    stream = arrivals(*range(6), km=(0, 10, 11, 15, 21, 22))
+    contents = [content for _, content in found(Tumbling(DeltaPolicy("km", 10)), stream)]
+    assert contents == [[0, 1], [2, 3, 4]]
+    contents = [content for _, content in found(Sliding(DeltaPolicy("km", 10)), stream)]
+    assert contents == [[0], [0, 1], [1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 5]]
+
+
+def test_a_delta_may_be_any_difference() -> None:
+    policy = DeltaPolicy("at", timedelta(minutes=5))
+    now = Moment(0, 0, 0, furthest=timedelta(hours=1))
+    assert policy.keeps(timedelta(minutes=55), now) and not policy.keeps(timedelta(minutes=54), now)
+
+
+def test_punctuation_ends_a_window() -> None:
+    stream = [*arrivals(0, 1), Item("punctuation", 1), *arrivals(2), Item("punctuation", 3), Item("punctuation", 4)]
+    assert found(Tumbling(PunctuationPolicy()), stream) == [(1, [0, 1]), (3, [0])]
+    assert found(Sliding(PunctuationPolicy(2), PunctuationPolicy()), stream) == [(1, [0, 1]), (3, [0, 1, 0]), (4, [0])]
+
+
+def test_extent_and_slide_of_different_kinds() -> None:
+    # SPL: sliding, time(10), count(5): the last ten seconds, after every five tuples.
+    stream = arrivals(0, 3, 6, 9, 12, 15, 16, 17, 18, 19)
+    assert found(Sliding(TimePolicy(10), CountPolicy(5)), stream) == [(12, [1, 2, 3, 4]), (19, [4, 5, 6, 7, 8, 9])]
+
+
+def test_a_tuple_out_of_order_takes_its_place_in_time() -> None:
+    windower = Windower(Sliding(TimePolicy(10), CountPolicy(1)))
+    for time in (5, 9, 7):
+        events = windower.arrive("a", time, {})
+    assert events == [Insert("a", 2, {}, before=1), Trigger("a", 9)]
+    assert windower.arrive("a", -1, {}) == [] and windower.late == 1
+    # It left between: the one that comes now is the newest again.
+    windower.arrive("a", 100, {})
+    assert windower.arrive("a", 95, {})[0] == Insert("a", 4, {}, before=3)
+
+
+def test_keys_share_the_clock_and_nothing_else() -> None:
+    stream = [Item("tuple", 1, "a", label=1), Item("tuple", 12, "b", label=2), Item("tuple", 31, "b", label=3)]
+    replay = replayed(Windower(Tumbling(TimePolicy(10))), stream)
+    assert dict(replay.found) == {"a": [(10, [1])], "b": [(20, [2])]}
+    replay = replayed(Windower(Sliding(CountPolicy(2), CountPolicy(2)), partitioned=False), stream)
+    assert dict(replay.found) == {WHOLE: [(12, [1, 2])]}
+
+
+# --- state that goes ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("window", [Tumbling(TimePolicy(10)), Sliding(TimePolicy(20), TimePolicy(10))])
+def test_a_key_without_tuples_is_dropped_after_a_last_trigger(window: Sliding | Tumbling) -> None:
+    windower = Windower(window)
+    windower.arrive("a", 1, {})
+    windower.arrive("b", 35, {})
+    assert list(windower.keys) == ["b"]
+    events = windower.advance(10**15)  # a silence of 10^14 slides
+    assert events[-1].key == "b" and isinstance(events[-1], Trigger) and len(events) < 9
+    assert list(windower.keys) == []
+
+
+def test_counts_run_on_through_an_empty_window() -> None:
+    windower = Windower(Sliding(TimePolicy(10), CountPolicy(3)))
+    windower.arrive("a", 0, {})
+    windower.arrive("a", 1, {})
+    assert windower.advance(500) == [Evict("a", 0), Evict("a", 1)]
+    assert windower.arrive("a", 501, {}) == [Insert("a", 2, {}), Trigger("a", 501)]
+
+
+def test_an_idle_key_is_dropped_where_asked() -> None:
+    windower = Windower(Sliding(CountPolicy(3), CountPolicy(3)), idle=100)
+    for time in (0, 1):
+        windower.arrive("a", time, {})
+    windower.arrive("b", 50, {})
+    assert windower.arrive("b", 101, {})[:3] == [Evict("a", 0), Evict("a", 1), Trigger("a", 101)]
+    assert windower.keys == ("b",)
+    # Its own tuple may be what shows that it was idle: then it starts anew.
+    events = windower.arrive("b", 300, {})
+    assert events == [Evict("b", 2), Evict("b", 3), Trigger("b", 300), Insert("b", 4, {})]
+    events = [event for time in (301, 302) for event in windower.arrive("b", time, {})]
+    assert events[-1] == Trigger("b", 302)
+
+
+def test_tuples_that_left_are_forgotten() -> None:
+    windower = Windower(Sliding(DeltaPolicy("km", 10), PunctuationPolicy()))
+    windower.arrive("a", 0, {"km": 10**6})
+    for time in range(1, 3000):
+        windower.arrive("a", time, {"km": 10**6 - 10})
+    windower.arrive("a", 3000, {"km": 10**6 + 1})  # all go but the first and the last
+    held = windower._partitions["a"].held
+    assert len(held) == 2 and len(held._order) < 20
+
+
+# --- bad input ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("build", "text"),
+    [
+        (lambda: TimePolicy(0), "TimePolicy: length must be a whole number of at least 1, got 0"),
+        (lambda: TimePolicy(5, offset=0.5), "TimePolicy: offset must be a whole number, got 0.5"),  # type: ignore[arg-type]
+        (lambda: CountPolicy(True), "CountPolicy: count must be a whole number of at least 1, got True"),
+        (lambda: CountPolicy(2.0), "CountPolicy: count must be a whole number"),  # type: ignore[arg-type]
+        (lambda: PunctuationPolicy(-1), "PunctuationPolicy: count must be .* got -1"),
+        (lambda: DeltaPolicy("km", -1), "DeltaPolicy: delta must not be negative, got -1"),
+        (lambda: DeltaPolicy("km", float("nan")), "DeltaPolicy: delta must not be negative, got nan"),
+    ],
+)
+def test_policies_that_cannot_be(build: Any, text: str) -> None:
+    with pytest.raises(WindowError, match=text):
+        build()
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), ...])
+def test_a_tuple_without_the_measured_attribute_changes_nothing(value: object) -> None:
+    windower = Windower(Sliding(DeltaPolicy("km", 5), TimePolicy(1)))
+    windower.arrive("a", 0, {"km": 1})
+    before = windower.snapshot()
+    row = {} if value is ... else {"km": value}
+    with pytest.raises(
+        WindowError, match=r"DeltaPolicy measures by 'km', and a tuple at time 9 has (no such value|nan)"
+    ):
+        windower.arrive("a", 9, row)
+    assert windower.snapshot() == before
+
+
+@pytest.mark.parametrize("time", [1.5, None, True, "1"])
+def test_a_time_must_be_a_whole_number(time: Any) -> None:
+    with pytest.raises(IncrementalError, match="a time must be a whole number"):
+        Windower(Tumbling(CountPolicy(1))).arrive("a", time, {})
+
+
+@pytest.mark.parametrize("idle", [0, -5, 2.5, True])
+def test_idle_must_be_a_length_of_time(idle: Any) -> None:
+    with pytest.raises(IncrementalError, match="idle must be a length of time"):
+        Windower(Tumbling(CountPolicy(1)), idle=idle)
+
+
+def test_a_snapshot_of_another_window_is_refused() -> None:
+    data = Windower(Tumbling(CountPolicy(3))).snapshot()
+    with pytest.raises(IncrementalError, match=r"CountPolicy\(count=4\).* was expected, .*CountPolicy\(count=3\)"):
+        Windower.restore(Tumbling(CountPolicy(4)), data)
