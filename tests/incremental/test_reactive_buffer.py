@@ -317,13 +317,13 @@ def test_an_inverted_buffer_is_compacted_round_its_end() -> None:
 def test_a_tuple_that_comes_and_goes_between_two_queries_costs_nothing() -> None:
     function, calls = counted(TEXT)
     window: ReactiveBuffer[str] = ReactiveBuffer(function, 8)
-    for handle in range(4):
+    for handle in range(5):
         window.insert("x", handle)
     window.query()
     calls.taken()
-    window.insert("y", 4)
-    window.evict(4)
-    assert window.query() == "xxxx"
+    window.insert("y", 5)
+    window.evict(5)
+    assert window.query() == "xxxxx"
     assert calls.taken() == 0
 
 

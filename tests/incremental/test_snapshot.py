@@ -23,13 +23,13 @@ from tests.incremental.operators import PAIRING_IDS, PAIRINGS, Case
 @pytest.mark.parametrize(("algorithm", "case"), PAIRINGS, ids=PAIRING_IDS)
 def test_it_goes_on_identically(algorithm: str, case: Case) -> None:
     function, calls = counted(case.function)
-    rng = random.Random(6)
-    partials = iter(case.partials(7, 500))
+    rng = random.Random(f"{algorithm} {case.label}")
+    partials = iter(case.partials(7, 1000))
     window: Any = ALGORITHMS[algorithm](function)
     if algorithm == "SlickDeque-Inv":
         window = SlickDequeInv(function, ranges=[1, 2, 6])
-    for leave_at in (0, 1, 5, 16, 33):
-        for _ in range(leave_at):
+    for leave_after in (0, 1, 2, 3, 5, 8, 9, 10, 11, 12, 13, 33):
+        for _ in range(leave_after):
             step(window, algorithm, rng.random(), partials)
         data = window.snapshot()
         calls.reset()

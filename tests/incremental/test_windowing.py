@@ -359,6 +359,15 @@ def test_an_idle_key_is_dropped_where_asked() -> None:
     assert events[-1] == Trigger("b", 302)
 
 
+def test_the_key_that_is_idle_is_dropped_and_no_other() -> None:
+    windower = Windower(Sliding(CountPolicy(3)), idle=100)
+    for key, time in [("a", 0), ("b", 30), ("a", 60), ("c", 90), ("c", 129)]:
+        windower.arrive(key, time, {})
+    assert set(windower.keys) == {"a", "b", "c"}
+    windower.advance(130)
+    assert set(windower.keys) == {"a", "c"}
+
+
 def test_tuples_that_left_are_forgotten() -> None:
     windower = Windower(Sliding(DeltaPolicy("km", 10), PunctuationPolicy()))
     windower.arrive("a", 0, {"km": 10**6})

@@ -25,8 +25,8 @@ class DABA(Generic[P]):
 
     `middle` aggregates R to B and `late` B to E. When L comes to B, front and back are of one length: the flip makes
     F to B the left and B to E the right part of a new front. Each step then moves L and A towards each other (shrink),
-    until they meet, then all three to the right (shift). Just before the back has grown as long as the front is, L
-    comes to B again. F never passes L, so the oldest place always aggregates the front.
+    until both are at R, then all three to the right (shift). When the back has grown as long as the front, L is at B
+    again. F never passes L, so the oldest place always aggregates the front.
 
     Ordering: first in, first out. Operator: associative. Time: below 4 combines amortised (4 - 6/n for an even n,
     4 - 4/(n - 1) for an odd one) and 6 at worst. The table's 5 and 8 are those of the first DABA, where each shrink

@@ -210,15 +210,15 @@ class ReactiveBuffer(Generic[P]):
             place = self._place[handle]
         older = (place - self._front) % self.capacity  # how many places the window has before this one
         newer = self._span - older
-        outside = self._span < self.capacity
+        # Each step looks one place further to either side, and no further than the first one outside the window.
         for shift in range(self.capacity):
-            if shift <= older - (not outside) and (free := self._wrap(place - 1 - shift)) not in self._at:
+            if shift <= older and (free := self._wrap(place - 1 - shift)) not in self._at:
                 for offset in range(shift):
                     self._move(self._wrap(free + offset + 1), self._wrap(free + offset))
                 if shift == older:
                     self._front, self._span = free, self._span + 1
                 return self._wrap(place - 1)
-            if shift + 1 <= newer - (not outside) and (free := self._wrap(place + 1 + shift)) not in self._at:
+            if shift < newer and (free := self._wrap(place + 1 + shift)) not in self._at:
                 for offset in range(shift + 1):
                     self._move(self._wrap(free - offset - 1), self._wrap(free - offset))
                 if shift + 1 == newer:

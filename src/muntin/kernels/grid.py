@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from muntin.incremental.columnar_operator import Array, ColumnarOperator, Vector
+    from muntin.incremental.columnar_operator import ColumnarOperator, Vector
     from muntin.kernels.lane import Lane
     from muntin.kernels.strips import Strip
     from muntin.kernels.table import Panes
@@ -18,14 +18,15 @@ FILL: Final = 4
 NARROW: Final = 8
 
 
-def suits(strip: Strip, table: Panes, slide: int) -> bool:
+def suits(strip: Strip, slide: int) -> bool:
     """Tell whether a strip's windows begin on every pane, and most panes are there."""
     if slide != 1:
         return False
-    spans = _spans(strip, table)
-    width, spare = int(spans.max()), int((spans.max() - spans).sum())
+    width = int(strip.spans.max())
+    area, present = len(strip.spans) * width, strip.stop - strip.start
     # Stretches of unequal length are filled up to the longest, and their windows with them.
-    return width >= NARROW and len(spans) * width <= FILL * (strip.stop - strip.start) and spare <= strip.windows
+    spare = area - int(strip.spans.sum())
+    return width >= NARROW and area <= FILL * present and spare <= strip.windows
 
 
 def fill(
@@ -34,7 +35,7 @@ def fill(
     """Aggregate a strip's windows, of slide 1, and write them in order of stretch and start."""
     counts = strip.counts
     shape = (len(counts), int(counts.max()))
-    even = bool((counts == shape[1]).all())
+    even = len(out[0]) == shape[0] * shape[1]
     found = tuple(part.reshape(shape) if even else np.empty(shape, part.dtype) for part in out)
     grid = _grid(strip, table, operator)
     lead = int(strip.bases[0] - strip.lows[0])
@@ -46,17 +47,9 @@ def fill(
             part[...] = new[kept]
 
 
-def _spans(strip: Strip, table: Panes) -> Array:
-    """Count the columns that each stretch needs."""
-    lasts = np.append(strip.firsts[1:], strip.stop - strip.start) + (strip.start - 1)
-    spans: Array = table.panes[lasts] - strip.bases + 1
-    return spans
-
-
 def _grid(strip: Strip, table: Panes, operator: ColumnarOperator) -> Vector:
-    spans = _spans(strip, table)
     present = strip.stop - strip.start
-    rows, width = len(spans), int(spans.max())
+    rows, width = len(strip.spans), int(strip.spans.max())
     partial = tuple(part[strip.start : strip.stop] for part in table.partial)
     if present == rows * width:  # no pane is absent: nothing to copy
         return tuple(part.reshape(rows, width) for part in partial)

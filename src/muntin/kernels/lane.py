@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from muntin.kernels.halves import Halves
+from muntin.kernels.ordered import Ordered
 from muntin.kernels.scan import MergeScan, UfuncScan
 from muntin.kernels.subtract import Subtract, subtractable
 
@@ -35,8 +38,8 @@ def lanes(operator: ColumnarOperator) -> tuple[Lane, ...]:
     """Take an operator apart into lanes.
 
     >>> from muntin.incremental.columnar_catalog import columnar
-    >>> [type(lane).__name__ for lane in lanes(columnar("sum", "float64"))]
-    ['Subtract', 'Halves']
+    >>> [type(lane).__name__ for name in ("sum", "min") for lane in lanes(columnar(name, "float64"))]
+    ['Subtract', 'Halves', 'Ordered', 'Subtract']
     """
     if operator.ufuncs is None:
         return (Halves(MergeScan(operator)),)
@@ -44,6 +47,8 @@ def lanes(operator: ColumnarOperator) -> tuple[Lane, ...]:
     for place, (ufunc, part) in enumerate(zip(operator.ufuncs, operator.components, strict=True)):
         if subtractable(ufunc, part.dtype):
             found.append(Subtract(place, ufunc))
+        elif part.dtype.kind == "f" and ufunc in (np.fmin, np.maximum):
+            found.append(Ordered(place, np.minimum if ufunc is np.fmin else np.maximum))
         else:
             found.append(Halves(UfuncScan(place, ufunc, (part.neutral,))))
     return tuple(found)

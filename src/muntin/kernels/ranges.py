@@ -69,14 +69,14 @@ def window_ranges(strip: Strip, panes: Array, length: int, slide: int) -> tuple[
     # those that do not hold the next. In a stretch each window is one of them. So both lists name all windows, in the
     # same order, and no search is needed.
     lasts = np.append(strip.firsts[1:], len(panes)) - 1
-    times = lasts + 1 - strip.firsts
+    highs, times = strip.lows + strip.counts - 1, lasts + 1 - strip.firsts
     low = np.maximum(-((length - 1 - panes) // slide), np.repeat(strip.lows, times))
-    high = np.minimum(panes // slide, np.repeat(strip.highs, times))
+    high = np.minimum(panes // slide, np.repeat(highs, times))
     as_first, as_last = high.copy(), -low
     as_first[1:] -= high[:-1]
     as_first[strip.firsts] = high[strip.firsts] - strip.lows + 1
     as_last[:-1] += low[1:]
-    as_last[lasts] = strip.highs - low[lasts] + 1
+    as_last[lasts] = highs - low[lasts] + 1
     rows = np.arange(len(panes))
     return np.repeat(rows, as_first), np.repeat(rows + 1, as_last)
 

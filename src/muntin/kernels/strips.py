@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from muntin.kernels.table import steps
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from muntin.incremental.columnar_operator import Array
     from muntin.kernels.table import Panes
 
-# So many windows are computed together.
-BATCH: Final = 1 << 16
+# So many windows are computed together: a few columns of them fit into the cache, and the interpreter's part is small.
+BATCH: Final = 1 << 17
 # A part of a stretch reads the panes of one window more than it has windows: so it has at least so many times as many.
 PARTS: Final = 4
 
@@ -38,15 +36,12 @@ class Strip:
     """The row with which each stretch begins, counted from `start`."""
     bases: Array
     """The pane with which it begins; in a part that is not the first, where its first window begins."""
+    spans: Array
+    """How many panes there are from the base to the stretch's last pane, absent ones too."""
     lows: Array
-    """The number of each stretch's first window: window k covers the panes from k * slide on."""
-    highs: Array
-    """The number of its last window."""
-
-    @property
-    def counts(self) -> Array:
-        """The number of windows of each stretch."""
-        return self.highs - self.lows + 1
+    """The number of its first window: window k covers the panes from k * slide on."""
+    counts: Array
+    """How many windows it has."""
 
     @property
     def windows(self) -> int:
@@ -57,21 +52,24 @@ class Strip:
 def strips(table: Panes, length: int, slide: int) -> Iterator[Strip]:
     """Cut a table of panes into strips of about as many windows, in order.
 
-    >>> from muntin.kernels.table import Panes
-    >>> table = Panes(np.array([0, 0, 0, 1]), np.array([1, 2, 9, 9]), ())
-    >>> [(strip.firsts.tolist(), strip.lows.tolist(), strip.highs.tolist()) for strip in strips(table, 3, 1)]
-    [([0, 2, 3], [-1, 7, 7], [2, 9, 9])]
+    >>> from muntin.incremental.columnar_catalog import columnar
+    >>> from muntin.kernels.table import pane_table
+    >>> keys, panes, n = np.array([0, 0, 0, 1]), np.array([1, 2, 9, 9]), np.ones(4, np.int64)
+    >>> table = pane_table(keys, panes, (n,), columnar("count"))
+    >>> [(strip.firsts.tolist(), strip.lows.tolist(), strip.counts.tolist()) for strip in strips(table, 3, 1)]
+    [([0, 2, 3], [-1, 7, 7], [4, 3, 3])]
     """
     if not len(table):
         return
-    firsts = _stretches(table, length)
+    # A stretch begins with another key, or after a gap that no window reaches across.
+    firsts = np.concatenate((np.zeros(1, np.int64), table.breaks[table.jumps >= length]))
     afters = np.append(firsts[1:], len(table))
-    lows = -((length - 1 - table.panes[firsts]) // slide)
-    highs = table.panes[afters - 1] // slide
-    ends = np.cumsum(highs - lows + 1)
-    # Parts of whole blocks, see `Lane.slide`.
-    part = length * max(PARTS, -(-BATCH // length))
-    long = np.flatnonzero(highs - lows >= part + length)
+    bases, lasts = table.panes[firsts], table.panes[afters - 1]
+    spans, lows = lasts - bases + 1, -((length - 1 - bases) // slide)
+    counts = lasts // slide - lows + 1
+    ends = np.cumsum(counts)
+    part = length * max(PARTS, -(-BATCH // length))  # of whole blocks, see `Lane.slide`
+    long = np.flatnonzero(counts > part + length)
     at = 0
     while at < len(firsts):
         place = int(np.searchsorted(long, at))
@@ -82,26 +80,20 @@ def strips(table: Panes, length: int, slide: int) -> Iterator[Strip]:
             continue
         before = int(ends[at - 1]) if at else 0
         to = min(next_long, max(at + 1, int(np.searchsorted(ends, before + BATCH, side="right"))))
-        start = int(firsts[at])
-        bases = table.panes[firsts[at:to]]
-        yield Strip(start, int(afters[to - 1]), firsts[at:to] - start, bases, lows[at:to], highs[at:to])
+        here, start = slice(at, to), int(firsts[at])
+        yield Strip(
+            start, int(afters[to - 1]), firsts[here] - start, bases[here], spans[here], lows[here], counts[here]
+        )
         at = to
-
-
-def _stretches(table: Panes, length: int) -> Array:
-    """Find the rows with which stretches begin: another key, or a gap that no window reaches across."""
-    found = [np.zeros(1, np.int64)]
-    for start, step, same in steps(table.keys, table.panes):
-        found.append(np.flatnonzero(~same | (step >= length)) + (start + 1))
-    return np.concatenate(found)
 
 
 def _parts(panes: Array, rows: slice, length: int, slide: int, part: int) -> Iterator[Strip]:
     here = panes[rows]
     low, high = -((length - 1 - int(here[0])) // slide), int(here[-1]) // slide
-    # The first part has the windows that begin before the stretch, too. The last may be shorter, or reach to the end.
+    # The first part has the windows that begin before the stretch, too. The last reaches to the end of the stretch.
     bounds = [low, *range(low + (length - 1) // slide + part, high - length, part), high + 1]
-    for start, after in pairwise(bounds):
-        begin, end = np.searchsorted(here, (start * slide, (after - 1) * slide + length)).tolist()
-        bases, lows, highs = (np.array([pane]) for pane in (max(int(here[0]), start * slide), start, after - 1))
-        yield Strip(rows.start + begin, rows.start + end, np.zeros(1, np.int64), bases, lows, highs)
+    for first, after in pairwise(bounds):
+        start, stop = np.searchsorted(here, (first * slide, (after - 1) * slide + length)).tolist()
+        base = max(int(here[0]), first * slide)
+        numbers = (0, base, int(here[stop - 1]) - base + 1, first, after - first)
+        yield Strip(rows.start + start, rows.start + stop, *(np.array([number]) for number in numbers))

@@ -11,7 +11,7 @@ from muntin.errors import AggregateError
 from muntin.incremental.columnar_runs import reduce_runs, starts_of_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from muntin.incremental.columnar_operator import Array, ColumnarOperator, Vector
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 CHUNK: Final = 1 << 15
 # Beyond it, the ends of windows might not be 64-bit integers any more.
 LIMIT: Final = 1 << 61
+# The distance between rows of different keys: no window reaches so far.
+OTHER: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +30,10 @@ class Panes:
     keys: Array
     panes: Array
     partial: Vector
+    breaks: Array
+    """The rows that are not of the key and the pane that follow on the row before."""
+    jumps: Array
+    """How far each of them is from the row before: `OTHER` where the key is another."""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -58,29 +64,43 @@ def pane_table(keys: Array, panes: Array, partial: Sequence[Array], operator: Co
     if len(panes) and max(-int(panes.min()), int(panes.max())) > LIMIT:
         msg = f"pane indices must lie within ±2**61, got {panes.min()} to {panes.max()}. Use wider panes"
         raise AggregateError(msg)
-    repeated = False
-    for start, step, same in steps(keys, panes):
-        wrong = same & (step < 0)
-        wrong |= keys[start + 1 : start + 1 + len(step)] < keys[start : start + len(step)]
-        if wrong.any():
-            at = start + int(np.flatnonzero(wrong)[0]) + 1
-            here, before = (f"(key {keys[row]}, pane {panes[row]})" for row in (at, at - 1))
-            msg = f"rows must be sorted by key and then by pane: row {at} {here} comes after {before}"
-            raise AggregateError(msg)
-        repeated = repeated or bool((same & (step == 0)).any())
-    table = Panes(keys, panes, vector)
-    return regrouped(table, panes, operator) if repeated else table
+    return _merged(keys, panes, vector, operator)
 
 
 def regrouped(table: Panes, panes: Array, operator: ColumnarOperator) -> Panes:
     """Give rows new panes, in the same order, and combine those of one key and pane into one."""
-    starts = starts_of_runs(table.keys, panes)
-    return Panes(table.keys[starts], panes[starts], reduce_runs(operator, table.partial, starts))
+    return _merged(table.keys, panes, table.partial, operator)
 
 
-def steps(keys: Array, panes: Array) -> Iterator[tuple[int, Array, Array]]:
-    """Yield, in chunks, the distance from each row's pane to the next one's, and whether both are of one key."""
+def _merged(keys: Array, panes: Array, partial: Vector, operator: ColumnarOperator) -> Panes:
+    breaks, jumps = _breaks(keys, panes)
+    if not (jumps == 0).any():
+        return Panes(keys, panes, partial, breaks, jumps)
+    starts = starts_of_runs(keys, panes)
+    keys, panes = keys[starts], panes[starts]
+    return Panes(keys, panes, reduce_runs(operator, partial, starts), *_breaks(keys, panes))
+
+
+def _breaks(keys: Array, panes: Array) -> tuple[Array, Array]:
+    """Find where the next row is not the same key's next pane; refuse rows out of order."""
+    rows, jumps = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for start in range(0, len(keys) - 1, CHUNK):
         stop = min(start + CHUNK, len(keys) - 1)
-        same = keys[start + 1 : stop + 1] == keys[start:stop]
-        yield start, panes[start + 1 : stop + 1] - panes[start:stop], same
+        step = panes[start + 1 : stop + 1] - panes[start:stop]
+        follows = step == 1
+        follows &= keys[start + 1 : stop + 1] == keys[start:stop]
+        found = np.flatnonzero(~follows)
+        if not len(found):
+            continue
+        step = step[found]
+        found += start + 1
+        before, here = keys[found - 1], keys[found]
+        wrong = (here < before) | ((here == before) & (step < 0))
+        if wrong.any():
+            at = int(found[np.flatnonzero(wrong)[0]])
+            row, last = (f"(key {keys[place]}, pane {panes[place]})" for place in (at, at - 1))
+            msg = f"rows must be sorted by key and then by pane: row {at} {row} comes after {last}"
+            raise AggregateError(msg)
+        rows.append(found)
+        jumps.append(np.where(here == before, step, OTHER))
+    return np.concatenate(rows), np.concatenate(jumps)

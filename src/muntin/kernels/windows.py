@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -118,7 +118,7 @@ class _Hopping:
         counts = strip.counts
         keys = self.table.keys[strip.firsts + strip.start]
         starts = strip.lows * self.window.slide + self.window.offset
-        if (counts == counts[0]).all():
+        if len(counts) * int(counts.max()) == len(out):
             shape = (len(counts), int(counts[0]))
             out.keys.reshape(shape)[...] = keys[:, None]
             hops = np.arange(0, shape[1] * self.window.slide, self.window.slide)
@@ -129,7 +129,7 @@ class _Hopping:
             out.starts[...] = np.arange(0, len(out) * self.window.slide, self.window.slide)
             out.starts[...] += np.repeat(starts - before * self.window.slide, counts)
         with np.errstate(all="ignore"):  # infinities and NaN are values like others, as in Spark
-            if grid.suits(strip, self.table, self.slide):
+            if grid.suits(strip, self.slide):
                 grid.fill(strip, self.table, self.length, self.operator, self.lanes, out.partial)
             else:
                 ranges.fill(strip, self.table, self.length, self.slide, self.lanes, out.partial)
@@ -144,7 +144,7 @@ def _tumbling(table: Panes, window: Window, operator: ColumnarOperator) -> Windo
 def _widened(table: Panes, width: int, offset: int, operator: ColumnarOperator) -> Panes:
     """Combine panes into wider ones, the first of which begins at `offset`."""
     if width == 1:
-        return Panes(table.keys, table.panes - offset, table.partial) if offset else table
+        return replace(table, panes=table.panes - offset) if offset else table
     return regrouped(table, (table.panes - offset) // width, operator)
 
 

@@ -70,7 +70,7 @@ def _shapes(windows: Sequence[Window], relation: Relation) -> Iterator[Window]:
         served = [w for w in windows if w.slide % slide == 0]
         for residue in sorted({w.offset % slide for w in served}):
             readers = [w for w in served if w.offset % slide == residue]
-            for size in sorted(set(_sizes(readers, slide, relation, pane))):
+            for size in _sizes(readers, slide, relation, pane):  # one by one: there may be millions
                 yield Window(size, slide, residue, timed=windows[0].timed)
 
 
@@ -124,7 +124,7 @@ def tumbling_closure(windows: Iterable[Window]) -> Iterator[Window]:
 def _promising(windows: Sequence[Window], relation: Relation, limit: int) -> list[Window]:
     """Choose shapes on the grids that the most windows share, where listing all would take too long."""
     pane = common_measure(windows)
-    grids = _common_grids([(math.gcd(w.range, w.slide) // pane, w.offset // pane) for w in windows], limit)
+    grids = _common_grids([(math.gcd(w.range, w.slide) // pane, w.offset // pane) for w in windows], limit // 2)
     found = {Window(pane * size, pane * size, pane * place, timed=windows[0].timed): None for size, place in grids}
     if relation.covers == "sparse" and not all(w.tumbling for w in windows):
         steps = _common_grids([(w.slide // pane, w.offset // pane) for w in windows], limit // 8)
@@ -133,9 +133,9 @@ def _promising(windows: Sequence[Window], relation: Relation, limit: int) -> lis
             slide = pane * step
             sizes = {-(-w.range // (parts * slide)) * slide for w in windows if w.slide % slide == 0}
             found |= {Window(size, slide, pane * place, timed=windows[0].timed): None for size in sorted(sizes)}
-            if len(found) >= 2 * limit:
+            if len(found) >= limit:
                 break
-    return list(found)[: 2 * limit]
+    return list(found)[:limit]
 
 
 def _common_grids(grids: Sequence[tuple[int, int]], limit: int) -> list[tuple[int, int]]:

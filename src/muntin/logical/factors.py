@@ -15,16 +15,22 @@ from muntin.logical.cost import exact
 from muntin.window.spec import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import TypeAlias
 
     from muntin.logical.cost import CostModel, Number
 
+    Weights: TypeAlias = Mapping[Window, tuple[Number, Number]]
 
-def best_covering_factor(target: Window | None, downstream: Sequence[Window], model: CostModel) -> Window | None:
+
+def best_covering_factor(
+    target: Window | None, downstream: Sequence[Window], model: CostModel, weights: Weights | None = None
+) -> Window | None:
     """Find the factor window of the greatest benefit under "covered by" (Algorithm 2).
 
     The paper tries every range for every slide. For one slide the benefit of Equation 2 is a convex function
-    of the range, so the best range is the shortest or the longest: two tries do.
+    of the range, so the best range is the shortest or the longest: two tries do. `weights`, if given, are
+    those of `weigh`: computed once for many targets.
 
     >>> from muntin.logical.cost import cost_model
     >>> windows = [Window(40, 20), Window(60, 30)]
@@ -38,7 +44,7 @@ def best_covering_factor(target: Window | None, downstream: Sequence[Window], mo
     fine = model.unit if target is None else target.slide
     shortest = model.unit if target is None else target.range + 1
     alone = sum(w.range == first.range for w in downstream) == 1
-    total, weighted = _sums(downstream, model)
+    total, weighted = _sums(downstream, weights or weigh(downstream, model))
     without = _reads(total, weighted, target, model)
     best: Window | None = None
     most: Number = 0
@@ -64,12 +70,14 @@ def benefit(factor: Window, target: Window | None, downstream: Sequence[Window],
     >>> benefit(Window(10, 10), None, windows, cost_model([*windows, Window(40, 40)]))
     96
     """
-    total, weighted = _sums(downstream, model)
+    total, weighted = _sums(downstream, weigh(downstream, model))
     without, through = (_reads(total, weighted, parent, model) for parent in (target, factor))
     return without - through - _cost(factor, target, model)
 
 
-def best_partitioning_factor(target: Window | None, downstream: Sequence[Window], model: CostModel) -> Window | None:
+def best_partitioning_factor(
+    target: Window | None, downstream: Sequence[Window], model: CostModel, weights: Weights | None = None
+) -> Window | None:
     """Find the best tumbling factor window under "partitioned by" (Algorithm 5); None where there is none.
 
     >>> from muntin.logical.cost import cost_model
@@ -79,10 +87,12 @@ def best_partitioning_factor(target: Window | None, downstream: Sequence[Window]
     """
     # A candidate that another one covers only adds a step (lines 14 to 16), and among the rest Theorem 9,
     # multiplied out, says r_f >= r_f': so the widest is best.
-    return max(partitioning_candidates(target, downstream, model), default=None)
+    return max(partitioning_candidates(target, downstream, model, weights), default=None)
 
 
-def partitioning_candidates(target: Window | None, downstream: Sequence[Window], model: CostModel) -> list[Window]:
+def partitioning_candidates(
+    target: Window | None, downstream: Sequence[Window], model: CostModel, weights: Weights | None = None
+) -> list[Window]:
     """List the tumbling windows that would lower the cost, widest first (Algorithm 5, lines 3 to 12).
 
     The paper takes the gcd of the ranges; for hopping windows Theorem 4 wants it to divide the slides too.
@@ -96,7 +106,8 @@ def partitioning_candidates(target: Window | None, downstream: Sequence[Window],
     common = math.gcd(*(p for w in downstream for p in (w.range, w.slide, w.offset - first.offset)))
     fine = model.unit if target is None else target.range
     sizes = [fine * d for d in reversed(divisors(common // fine))]
-    weight = _weight(downstream, model)
+    # λ of Equation 4: the sum of n_j / m_j, where m_j = R / r_j.
+    weight = exact(_sums(downstream, weights or weigh(downstream, model))[1], model.period)
     found = [_like(first, size, size) for size in sizes if target is None or size > fine]
     return [factor for factor in found if helps(factor, target, downstream, weight, model)]
 
@@ -120,15 +131,15 @@ def helps(
     return ratio * (weight - 1) >= weight  # Equation 8, which line 12 writes out for one reader.
 
 
-def _sums(downstream: Sequence[Window], model: CostModel) -> tuple[Number, Number]:
-    """Sum n_j, and n_j * r_j: all that Equation 2 needs to know of the readers."""
-    instances = [model.instances(w) for w in downstream]
-    return sum(instances), sum(n * w.range for n, w in zip(instances, downstream, strict=True))
+def weigh(windows: Iterable[Window], model: CostModel) -> Weights:
+    """Compute n_j and n_j * r_j of each window: all that Equation 2 needs to know of the readers."""
+    instances = {w: model.instances(w) for w in windows}
+    return {w: (n, n * w.range) for w, n in instances.items()}
 
 
-def _weight(downstream: Sequence[Window], model: CostModel) -> Number:
-    """Compute λ of Equation 4: the sum of n_j / m_j, where m_j = R / r_j."""
-    return exact(_sums(downstream, model)[1], model.period)
+def _sums(downstream: Sequence[Window], weights: Weights) -> tuple[Number, Number]:
+    found = [weights[w] for w in downstream]
+    return sum(n for n, _ in found), sum(weighted for _, weighted in found)
 
 
 def _reads(total: Number, weighted: Number, parent: Window | None, model: CostModel) -> Number:

@@ -45,10 +45,10 @@ def plan_groups(
     covers: Covers | None = None,
     seconds: float | None = None,
 ) -> tuple[Group, ...]:
-    """Plan each group of aggregates: those that tolerate overlap, those that need partitions, and the rest.
+    """Plan the aggregates in at most two groups: those that can be shared, and those that cannot.
 
-    The first two become one group where exact partitions cost the tolerant ones nothing extra: one tree then
-    reads the events once and carries the partials of all.
+    All that share go through one tree, which reads each item once and carries the partials of all; the
+    strictest of them decides whether covers may overlap.
     """
     check_optimizer(optimizer)
     _check_option("sharing", sharing, ("covered", "partitioned", "none"))
@@ -59,12 +59,7 @@ def plan_groups(
             check_sharing(function, sharing)
         elif not shareable and optimizer not in ("none", "auto"):
             check_sharing(function, "partitioned")
-    tolerant = [f for f in shareable if sharing != "partitioned" and f.sharing == "covered"]
-    strict = [f for f in shareable if f not in tolerant]
-    groups = [_group(windows, kind, optimizer, model, sharing, covers, seconds) for kind in (tolerant, strict) if kind]
-    if len(groups) == 2 and groups[1].cost <= groups[0].cost:
-        reason = "one tree for all: exact partitions cost no more than covers"
-        groups = [Group(tuple(shareable), groups[1].forest, reason, groups[1].gap)]
+    groups = [_group(windows, shareable, optimizer, model, sharing, covers, seconds)] if shareable else []
     rest = [f for f in functions if not f.shareable]
     if rest:
         alone = search("none", windows, Relation("none"), model).forest
@@ -147,4 +142,7 @@ def _group(
         "partitioned": "an event must count once: covers must not overlap",
         "none": "not shared, as asked",
     }[kind]
+    strict = [f.name for f in functions if f.sharing == "partitioned"]
+    if kind == "partitioned" and 0 < len(strict) < len(functions):
+        reason = f"an event must count once for {' and '.join(strict)}: covers must not overlap"
     return Group(tuple(functions), found.forest, reason, found.gap)

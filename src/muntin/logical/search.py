@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from muntin.logical.factors import best_covering_factor, best_partitioning_factor
+from muntin.logical.factors import best_covering_factor, best_partitioning_factor, weigh
 from muntin.logical.graph import CoverageGraph, coverage_graph
 from muntin.logical.mincost import min_cost
 
@@ -33,9 +33,10 @@ def factor_search(graph: CoverageGraph, model: CostModel) -> Forest:
     # Candidates under "partitioned by" suffice where all windows tumble: the two relations coincide there.
     if all(window.tumbling for window in graph.windows):
         find = best_partitioning_factor
+    weights = weigh(graph.windows, model)
     factors: set[Window] = set()
     for target, downstream in _targets(graph):
-        factor = find(target, downstream, model)
+        factor = find(target, downstream, model, weights)
         if factor is not None and factor not in graph.parents:
             factors.add(factor)
     plain = min_cost(graph, model)
