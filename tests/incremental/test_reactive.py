@@ -16,7 +16,7 @@ from muntin.incremental.reactive import Output, ReactiveAggregator, Result
 from muntin.incremental.windowing.policies import CountPolicy, DeltaPolicy, Sliding, TimePolicy, Tumbling
 from muntin.incremental.windowing.windower import WHOLE, Windower
 from tests.incremental.counting import Calls, Stop, counted
-from tests.incremental.test_windowing import Definition, Item, feed, streams, windows
+from tests.incremental.windows_by_definition import Definition, Item, feed, streams, windows
 
 if TYPE_CHECKING:
     from muntin.incremental.windowing.events import Event

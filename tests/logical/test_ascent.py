@@ -22,33 +22,38 @@ if TYPE_CHECKING:
     from muntin.logical.network import Floats
 
 
-def draw_network(rng: random.Random, most: int = 9) -> tuple[Floats, int]:
-    """Draw costs of arcs that form no cycle; the wanted nodes stand anywhere in the order."""
-    size = rng.randint(2, most)
-    terminals = rng.randint(1, size - 1)
+def draw_network(rng: random.Random, most: int = 12) -> tuple[Floats, int]:
+    """Draw costs of arcs that form no cycle: dear from the root, so that it takes several candidates to gain."""
+    size = rng.randint(3, most)
+    terminals = rng.randint(1, min(5, size - 2))
     order = rng.sample(range(size), size)
+    if rng.random() < 0.7:  # Mostly candidates do not read wanted nodes.
+        order.sort(key=lambda node: node >= terminals)
     costs = np.full((size, size + 1), math.inf)
-    costs[:, -1] = [rng.randint(20, 90) for _ in range(size)]
+    costs[:, -1] = [rng.randint(20, 60) if node < terminals else rng.randint(30, 120) for node in range(size)]
     for child, parent in combinations(order, 2):
-        if rng.random() < 0.6:
-            costs[child, parent] = rng.randint(1, 40)
+        if rng.random() < 0.5:
+            costs[child, parent] = rng.randint(1, 25)
     return trimmed(costs, terminals), terminals
 
 
 def optimum(costs: Floats, terminals: int) -> float:
-    """The least cost over all sets of opened candidates."""
-    optional = range(terminals, len(costs))
-    return min(
-        float(sum(min(costs[node, [*nodes, -1]]) for node in nodes))
-        for size in range(len(optional) + 1)
-        for chosen in combinations(optional, size)
-        for nodes in [[*range(terminals), *chosen]]
-    )
+    """The least cost over all sets of opened candidates, each set a number whose bits say what is in it."""
+    optional = len(costs) - terminals
+    sets = np.arange(2**optional)
+    total = np.zeros(2**optional)
+    for node in range(len(costs)):
+        cheapest = np.full(2**optional, costs[node, [*range(terminals), -1]].min())
+        for bit in range(optional):
+            opened = (sets >> bit & 1).astype(bool)
+            cheapest[opened] = np.minimum(cheapest[opened], costs[node, terminals + bit])
+        total += cheapest if node < terminals else cheapest * (sets >> (node - terminals) & 1)
+    return float(total.min())
 
 
 def test_solve_finds_the_optimum() -> None:
     beyond_local = 0
-    for seed, rng in seeds(300):
+    for seed, rng in seeds(400):
         costs, terminals = draw_network(rng)
         best = optimum(costs, terminals)
         found = solve(costs, terminals)
@@ -58,7 +63,7 @@ def test_solve_finds_the_optimum() -> None:
         assert cost_of(costs, terminals, list(found.opened)) == pytest.approx(best), seed
         assert set(found.opened) <= set(range(terminals, len(costs))), seed
         beyond_local += local_search(costs, terminals)[0] > best * (1 + 1e-9)
-    assert beyond_local > 0  # Some of these the local search alone does not solve.
+    assert beyond_local > 15  # These the local search alone does not solve.
 
 
 def test_solve_from_any_start() -> None:
@@ -82,7 +87,7 @@ def test_dual_ascent_bounds_the_optimum_and_every_arc() -> None:
             cost = sum(costs[arc] for arc in arcs)
             for arc in arcs:
                 assert detours[arc] <= cost * (1 + 1e-9), (seed, arcs, arc)
-    assert tight > 60
+    assert tight > 40
 
 
 def draw_plan(rng: random.Random, costs: Floats, terminals: int) -> set[tuple[int, int]]:

@@ -88,7 +88,7 @@ def test_no_set_of_factor_windows_is_cheaper(sharing: Sharing, covers: Covers) -
 @pytest.mark.parametrize(("sharing", "covers"), KINDS)
 def test_no_pair_of_finer_windows_is_cheaper(sharing: Sharing, covers: Covers) -> None:
     """Longer windows, whose own pane is wide: many windows lie between its grid lines."""
-    for seed, rng in seeds(12, start=900):
+    for seed, rng in seeds(25, start=900):
         windows = draw_tiny(rng, 20)
         for period in PERIODS:
             model = cost_model(windows, rate=rng.choice([1, 2, 4, 16]), period=period)
@@ -109,6 +109,15 @@ def test_slides_off_the_common_pane(window: Window, rate: int | str, cost: int, 
     assert (found.forest.cost, found.gap) == (cost, 0.0)
 
 
+def test_equally_long_parents_of_ranges_that_nothing_tiles() -> None:
+    """7 is prime and no multiple of 2, but where three windows of 7 start on a grid of 2, W<7,2> holds them all."""
+    windows = [Window(7, 4), Window(7, 4, 2), Window(7, 6)]
+    model = cost_model(windows, rate=4, period="steady")
+    check("prime", windows, Relation("partitioned", "sparse"), model, most=3)
+    found = search_all(windows, Relation("partitioned", "sparse"), model, limit=1000, seconds=10).forest
+    assert found.factor_windows == (Window(1, 1), Window(7, 2))
+
+
 def test_candidates_beyond_the_limit_prove_nothing() -> None:
     windows = [Window(n, 1) for n in (90, 100, 120)]
     relation = Relation("covered", "sparse")
@@ -121,8 +130,8 @@ def test_candidates_beyond_the_limit_prove_nothing() -> None:
 
 
 def test_all_candidates_serve_some_window() -> None:
-    for seed, rng in seeds(80):
-        windows = draw_tiny(rng, 24)
+    for seed, rng in seeds(60):
+        windows = draw_tiny(rng, 15)
         for sharing, covers in KINDS:
             relation = Relation(sharing, covers)
             pool = candidates(windows, relation, limit=5000)

@@ -31,6 +31,7 @@ _BOOL, _INT, _FLOAT = np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.float6
 # that are no window, and one of them may be too large where the window is not. Only `lower` can refuse.
 _LIMB = 32
 _LOW = (1 << _LIMB) - 1
+_HALF = 1 << (_LIMB - 1)
 
 
 def split(totals: Array) -> tuple[Array, Array]:
@@ -48,18 +49,21 @@ def join(high: Array, low: Array, where: Array, what: str) -> Array:
     >>> join(np.array([-1, 1]), np.array([4294967295, 5]), np.array([True, True]), "sum(int64)")
     array([        -1, 4294967301])
     """
-    carried = high + (low >> _LIMB)
-    bad = where & (carried != carried.astype(np.int32))
-    if bad.any():
-        at = int(np.flatnonzero(bad)[0])
-        exact = (int(high[at]) << _LIMB) + int(low[at])
-        msg = (
-            f"{what} overflows 64-bit integers at place {at}: the sum is {exact}. "
-            "Sum a float64 column, or run the aggregate on decimals"
-        )
-        raise AggregateError(msg)
-    found: Array = (carried << _LIMB) | (low & _LOW)
-    return found
+    carried = low >> _LIMB
+    carried += high
+    if carried.size and not -_HALF <= carried.min() <= carried.max() < _HALF:
+        bad = np.flatnonzero(where & ((carried < -_HALF) | (carried >= _HALF)))
+        if len(bad):
+            at = int(bad[0])
+            exact = (int(high[at]) << _LIMB) + int(low[at])
+            msg = (
+                f"{what} overflows 64-bit integers at place {at}: the sum is {exact}. "
+                "Sum a float64 column, or run the aggregate on decimals"
+            )
+            raise AggregateError(msg)
+    total: Array = high << _LIMB
+    total += low
+    return total
 
 
 def count() -> ColumnarOperator:

@@ -30,7 +30,7 @@ class Product:
 
     aggregates: Mapping[str, Aggregate]
     identity: Partials = field(init=False, repr=False)
-    _combines: tuple[Callable[[Any, Any], Any], ...] = field(init=False, repr=False)
+    combine: Callable[[Partials, Partials], Partials] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.aggregates:
@@ -50,7 +50,7 @@ class Product:
                 raise AggregateError(msg)
         found = [aggregate.function for aggregate in self.aggregates.values()]
         object.__setattr__(self, "identity", tuple(function.identity for function in found))
-        object.__setattr__(self, "_combines", tuple(function.combine for function in found))
+        object.__setattr__(self, "combine", _side_by_side(tuple(function.combine for function in found)))
 
     @property
     def name(self) -> str:
@@ -90,21 +90,23 @@ class Product:
     @property
     def inverse(self) -> Callable[[Partials, Partials], Partials] | None:
         """Take the right partials away from the left ones, where all of them can."""
-        inverses = tuple(aggregate.function.inverse for aggregate in self.aggregates.values())
-        whole = tuple(inverse for inverse in inverses if inverse is not None)
-        if len(whole) < len(inverses):
-            return None
-        return lambda x, y: tuple(inverse(a, b) for inverse, a, b in zip(whole, x, y, strict=True))
+        inverses = [aggregate.function.inverse for aggregate in self.aggregates.values()]
+        found = tuple(inverse for inverse in inverses if inverse is not None)
+        return _side_by_side(found) if len(found) == len(inverses) else None
 
     def lift(self, row: Mapping[str, Any]) -> Partials:
         """Make the partials of one row."""
         return tuple(aggregate.function.lift(aggregate.value(row)) for aggregate in self.aggregates.values())
 
-    def combine(self, x: Partials, y: Partials) -> Partials:
-        """Join the partials of two stretches of rows, the earlier on the left."""
-        return tuple(combine(a, b) for combine, a, b in zip(self._combines, x, y, strict=True))
-
     def lower(self, partials: Partials) -> dict[str, Any]:
         """Turn partials into results by name."""
         named = zip(self.aggregates.items(), partials, strict=True)
         return {name: aggregate.function.lower(partial) for (name, aggregate), partial in named}
+
+
+def _side_by_side(functions: tuple[Callable[[Any, Any], Any], ...]) -> Callable[[Partials, Partials], Partials]:
+    # The innermost call of every structure: one aggregate, the common case, is spared the loop.
+    if len(functions) == 1:
+        (only,) = functions
+        return lambda x, y: (only(x[0], y[0]),)
+    return lambda x, y: tuple([function(a, b) for function, a, b in zip(functions, x, y, strict=True)])

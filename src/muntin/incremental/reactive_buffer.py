@@ -52,7 +52,7 @@ class ReactiveBuffer(Generic[P]):
         ordering="any",
         needs="associative",
         amortised="4 log2(c)",
-        worst="c - 1",
+        worst="c + 2 log2(c)",
         multi_query=None,
         space="2c, below 8n",
         paper="Tangwongsan, Hirzel, Schneider and Wu, VLDB 2015",

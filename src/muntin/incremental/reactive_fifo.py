@@ -43,7 +43,7 @@ class FifoBuffer(Generic[P]):
         ordering="fifo",
         needs="associative",
         amortised="4 log2(c)",
-        worst="c - 1",
+        worst="c + 2 log2(c)",
         multi_query=None,
         space="2c, below 8n",
         paper="Tangwongsan, Hirzel, Schneider and Wu, VLDB 2015",
@@ -152,32 +152,34 @@ class FifoBuffer(Generic[P]):
         self._changed = set(range(capacity, capacity + len(held)))
 
     def _refresh(self) -> None:
-        """Compute each node above a change once, after its children (Algorithm 2), skipping what is not in use."""
+        """Compute each node above a change once, after its children (Algorithm 2), skipping what is not in use.
+
+        Should a combine raise, the changes stay noted, and all nodes above them are computed anew the next time.
+        """
         tree, combine, blank = self._tree, self.operator.combine, self.operator.identity
         inverted = self.inverted
         front, back = self._first, self._node(self._count - 1)  # on each level, the nodes on the paths of F and B
-        level = self._changed
-        before: list[tuple[int, P]] = []
-        try:
-            while front > 1:
-                level = {v >> 1 for v in level}
-                for v in level:
-                    left, right = 2 * v, 2 * v + 1
-                    if inverted:
-                        older, newer = left >= front or left <= back, right >= front or right <= back
-                    else:
-                        older, newer = front <= left <= back, front <= right <= back
-                    before.append((v, tree[v]))
-                    if older and newer:
-                        tree[v] = combine(tree[left], tree[right])
-                    else:
-                        tree[v] = tree[left] if older else tree[right] if newer else blank
-                front >>= 1
-                back >>= 1
-        except BaseException:
-            for v, value in before:
-                tree[v] = value
-            raise
+        level = sorted(self._changed)
+        while front > 1:
+            above: list[int] = []
+            last = 0
+            for node in level:
+                v = node >> 1
+                if v == last:  # siblings, side by side in the order of places
+                    continue
+                above.append(v)
+                last, left, right = v, v + v, v + v + 1
+                if inverted:
+                    older, newer = left >= front or left <= back, right >= front or right <= back
+                else:
+                    older, newer = front <= left <= back, front <= right <= back
+                if older and newer:
+                    tree[v] = combine(tree[left], tree[right])
+                else:
+                    tree[v] = tree[left] if older else tree[right] if newer else blank
+            level = above
+            front >>= 1
+            back >>= 1
 
     def _prefix(self, v: int) -> P:
         """Aggregate the places up to a node's, all in use (Algorithm 3)."""

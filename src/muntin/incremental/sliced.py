@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, heapreplace
@@ -134,6 +135,7 @@ class SlicedAggregator(Generic[P]):
         self._order()
 
     def _order(self) -> None:
+        self._next: int | float = -math.inf  # the next edge or end: before it, there is nothing to do
         self._needed = [(start, i) for i, start in enumerate(self._from)]
         self._ends = [(start + self.windows[i].range, i) for start, i in self._needed]
         heapify(self._needed)
@@ -142,6 +144,8 @@ class SlicedAggregator(Generic[P]):
     def _pass(self, time: int) -> None:
         """Go through the edges and ends up to `time`, one after the other."""
         self._partials.check_order(time)
+        if time < self._next and not self._due:
+            return  # as for nearly every event
         while self._partials.started:
             self._settle()
             edge = self._partials.interval.end
@@ -149,6 +153,7 @@ class SlicedAggregator(Generic[P]):
             if self._latest < point - self._longest:
                 self._rest()  # no interval that is still to end has an event, however long the silence lasts
                 break
+            self._next = point
             if point > time:
                 break
             if point == edge:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from muntin.incremental.columnar_operator import ColumnarOperator, Vector
 
 # Up to so many places are scanned one after the other; more are cut into stretches first.
-_SHORT = 16
+_SHORT = 64
 
 
 class Scan(Protocol):

@@ -9,7 +9,7 @@ holds the positions not too far behind the newest; a slide is a distance between
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from muntin.errors import WindowError
@@ -64,6 +64,12 @@ class Policy(ABC):
     def marked(self, punctuations: int) -> bool:
         """Tell, as a slide, whether the punctuation that just came triggers."""
         return False
+
+
+def _check_whole(policy: str, name: str, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        msg = f"{policy}: {name} must be a whole number of at least 1, got {value!r}"
+        raise WindowError(msg)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +219,7 @@ class Sliding:
     """
 
     extent: Policy
-    slide: Policy = field(default_factory=lambda: CountPolicy(1))
+    slide: Policy = CountPolicy(1)
     tumbles: ClassVar[bool] = False
 
 
@@ -232,9 +238,3 @@ class Tumbling:
     def slide(self) -> Policy:
         """The policy that says when the window is full."""
         return self.extent
-
-
-def _check_whole(policy: str, name: str, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        msg = f"{policy}: {name} must be a whole number of at least 1, got {value!r}"
-        raise WindowError(msg)

@@ -36,9 +36,6 @@ class _Partition:
     def moment(self, time: int) -> Moment:
         return Moment(time, self.tuples, self.punctuations, self.furthest)
 
-    def next_moment(self, time: int) -> Moment:
-        return Moment(time, self.tuples + 1, self.punctuations)
-
 
 class Windower:
     """Turn tuples into the events of one window, or of one window per key.
@@ -49,7 +46,8 @@ class Windower:
     if the extent still keeps it, otherwise it is dropped and counted as `late`.
 
     A key's state goes when a trigger by time finds its window empty. Counts, deltas and punctuation run on through
-    an empty window: there, state goes when the key was without a tuple for `idle`.
+    an empty window: there, state goes when the key was without a tuple for `idle`. A window that is never empty, such
+    as the last 100 tuples, triggers at every end of a time slide, through a long silence too.
 
     >>> from muntin.incremental.windowing.policies import CountPolicy
     >>> windower = Windower(Sliding(CountPolicy(2)), partitioned=False)
@@ -91,16 +89,14 @@ class Windower:
         # An attribute that is missing is found out before anything has changed.
         known = self._partitions.get(key)
         partition = _Partition(now) if known is None else known
-        position = extent.position(partition.next_moment(time), attributes)
-        along = slide.position(partition.next_moment(time), attributes)
+        position, along = self._positions(partition, time, attributes)
 
         events = self._advance(now)
         if known is not None and key not in self._partitions:  # idle for too long: it starts anew
             partition = _Partition(now)
-            position = extent.position(partition.next_moment(time), attributes)
-            along = slide.position(partition.next_moment(time), attributes)
+            position, along = self._positions(partition, time, attributes)
         furthest = position if partition.furthest is None else max(partition.furthest, position)
-        then = partition.next_moment(now)._replace(furthest=furthest)
+        then = Moment(now, partition.tuples + 1, partition.punctuations, furthest)
         if extent.closed(position, then) if self.window.tumbles else not extent.keeps(position, then):
             self.late += 1
             return events
@@ -167,6 +163,11 @@ class Windower:
     @property
     def _described(self) -> str:
         return f"{self.window!r}, partitioned={self.partitioned}, idle={self.idle}"
+
+    def _positions(self, partition: _Partition, time: int, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Place a tuple as the extent and as the slide measure."""
+        arrival = Moment(time, partition.tuples + 1, partition.punctuations)
+        return self.window.extent.position(arrival, attributes), self.window.slide.position(arrival, attributes)
 
     def _clock(self, time: int) -> int:
         if isinstance(time, bool) or not isinstance(time, int):
