@@ -22,7 +22,7 @@ def test_the_catalogue_lists_every_aggregate_with_its_laws() -> None:
         assert listed[name] == [f.kind, SAYS[f.sharing], *yes, "yes" if f.bounded else "no"]
 
 
-@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")) + [ROOT / "README.md"], ids=lambda p: p.name)
+@pytest.mark.parametrize("page", [*sorted(ROOT.glob("docs/*.md")), ROOT / "README.md"], ids=lambda p: p.name)
 def test_links_and_named_files_exist(page: Path) -> None:
     text = page.read_text()
     for target in re.findall(r"\]\(([^)#]+)\)", text):

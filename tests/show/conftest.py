@@ -21,7 +21,7 @@ def paper() -> LogicalPlan:
 
 @pytest.fixture(scope="session")
 def several() -> LogicalPlan:
-    """Three groups: covered, partitioned and not shared at all."""
+    """Two groups: one tree for min and sum, and median, which is not shared at all."""
     windows = [hopping("1h", "10m"), tumbling("20m"), tumbling("45m"), hopping("90m", "30m"), tumbling("1d")]
     return optimize(windows, [agg.min, agg.sum, agg.median], optimizer="factor", rate=100)
 

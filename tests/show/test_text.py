@@ -66,10 +66,10 @@ def test_no_sharing_is_said_and_nothing_proved() -> None:
 
 def test_each_group_has_a_tree_with_its_reason(several: LogicalPlan) -> None:
     text = several.explain()
-    assert text.count("\nevents\n") == len(several.groups) == 3
+    assert text.count("\nevents\n") == len(several.groups) == 2
     for group in several.groups:
         assert group.reason in text
-    assert text.count("hopping_90m_30m") == 3
+    assert text.count("hopping_90m_30m") == 2
 
 
 def test_long_trees_are_cut_and_can_be_shown_whole() -> None:
