@@ -13,7 +13,7 @@ from bench.report import Report, Table, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bench.incremental_structures import Reading, Scale
+    from bench.incremental_structures import Latency, Reading, Scale
     from bench.report import Cell
 
 # One of each kind: recomputing, a tree, amortised, de-amortised, and the one that looks at the data.
@@ -77,11 +77,16 @@ def sentences(readings: Sequence[Reading]) -> tuple[str, ...]:
     said = []
     for aggregate in AGGREGATES:
         ranked = sorted(
-            ((r.rate.median, r.algorithm) for r in readings if (r.aggregate, r.window) == (aggregate, largest) and r.rate),
+            (
+                (r.rate.median, r.algorithm)
+                for r in readings
+                if (r.aggregate, r.window) == (aggregate, largest) and r.rate
+            ),
             reverse=True,
         )
-        (most, first), (least, last) = ranked[0], ranked[-1]
-        said.append(f"{aggregate}: {first} {shown(most)}, {last} {shown(least)}")
+        if ranked:
+            (most, first), (least, last) = ranked[0], ranked[-1]
+            said.append(f"{aggregate}: {first} {shown(most)}, {last} {shown(least)}")
     found = [f"Slides per second at a window of {largest:,}, fastest and slowest: {'; '.join(said)}."]
     longest = {
         name: [r.latency.largest for r in readings if (r.algorithm, r.window) == (name, largest) and r.latency]
@@ -102,9 +107,7 @@ def left_out(readings: Iterable[Reading]) -> tuple[str, ...]:
     return (f"Left out, as one run would have taken too long: {'; '.join(names)}.",) if names else ()
 
 
-def _throughput(
-    scale: Scale, readings: Sequence[Reading], name: str, title: str, families: Sequence[str]
-) -> Report:
+def _throughput(scale: Scale, readings: Sequence[Reading], name: str, title: str, families: Sequence[str]) -> Report:
     chosen = [r for r in readings if r.family in families]
     tables = []
     for aggregate in AGGREGATES:
@@ -172,8 +175,8 @@ def _latency(scale: Scale, readings: Sequence[Reading]) -> Report:
         series = []
         for family in WATCHED:
             at = {r.window: r.latency for r in readings if (r.aggregate, r.family) == (aggregate, family) and r.latency}
-            middle = tuple(at[size].p50 if size in at else None for size in scale.sizes)
-            highs = tuple(at[size].largest if size in at else None for size in scale.sizes)
+            middle = tuple(_thousands(at[size].p50 if size in at else None) for size in scale.sizes)
+            highs = tuple(_thousands(at[size].largest if size in at else None) for size in scale.sizes)
             series.append(Series(family, middle, highs))
         panels.append(Panel(aggregate, size_places(scale.sizes), tuple(series), lines=True))
     title = "Latency of a slide against window size"
@@ -183,7 +186,7 @@ def _latency(scale: Scale, readings: Sequence[Reading]) -> Report:
         settings(scale),
         tuple(tables),
         measurements,
-        Chart(title, "µs, median and longest", tuple(panels), log=True),
+        Chart(title, "ms, median and longest", tuple(panels), log=True),
         (
             "Each slide is timed alone, the two readings of the clock included. A percentile is one of the slides, by "
             "nearest rank: p99 needs 100 slides, p99.9 needs 1,000. The longest slide includes whatever else the "
@@ -192,8 +195,32 @@ def _latency(scale: Scale, readings: Sequence[Reading]) -> Report:
     )
 
 
-def _percentiles(latency: object) -> tuple[Cell, ...]:
-    from bench.incremental_structures import Latency
-
-    assert isinstance(latency, Latency)
+def _percentiles(latency: Latency) -> tuple[Cell, ...]:
     return latency.slides, latency.p50, latency.p99, latency.p999, latency.largest
+
+
+def _rates(title: str, scale: Scale, readings: Sequence[Reading], families: Sequence[str]) -> Chart:
+    panels = []
+    for aggregate in AGGREGATES:
+        series = tuple(
+            Series(family, tuple(_thousands(_rate(readings, aggregate, family, size)) for size in scale.sizes))
+            for family in families
+        )
+        panels.append(Panel(aggregate, size_places(scale.sizes), series, lines=True))
+    return Chart(title, "thousand slides per second, median", tuple(panels), log=True)
+
+
+def _rate(readings: Iterable[Reading], aggregate: str, family: str, size: int) -> float | None:
+    wanted = (aggregate, family, size)
+    found = [r.rate.median for r in readings if (r.aggregate, r.family, r.window) == wanted and r.rate]
+    return found[0] if found else None
+
+
+def _thousands(value: float | None) -> float | None:
+    # The scale has room for numbers below a million.
+    return None if value is None else value / 1e3
+
+
+def _clock() -> float:
+    read = time.perf_counter_ns
+    return float(spread(-read() + read() for _ in range(1001)).median)

@@ -225,18 +225,23 @@ def _measured(aggregate: str, size: int, streams: Sequence[Stream], scale: Scale
 def _planned(stream: Stream, size: int, seconds: float) -> tuple[int, float]:
     """Find how many slides take about so many seconds, rounded up to whole rounds, and how long they will take."""
     stream.slide(1)  # after growth, the first slide may pay for all
-    count, taken = 1, 0.0
+    count, taken = 1, _taken(stream, 1)
     while taken < seconds / 4:
         count *= 4
-        start = time.perf_counter()
-        stream.slide(count // 4)
-        taken = time.perf_counter() - start
-    each = taken / (count // 4)
+        taken = _taken(stream, count)
+    # Of three, the one into which neither the dear slide of a round fell nor something else that the machine did.
+    each = min(taken, _taken(stream, count), _taken(stream, count)) / count
     slides = max(1, round(seconds / each))
     if stream.algorithm in ROUNDS:
         length = size + ROUNDS[stream.algorithm]
         slides = -(-slides // length) * length
     return slides, slides * each
+
+
+def _taken(stream: Stream, slides: int) -> float:
+    start = time.perf_counter()
+    stream.slide(slides)
+    return time.perf_counter() - start
 
 
 def _latency(stream: Stream, slides: int) -> Latency:

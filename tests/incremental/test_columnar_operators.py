@@ -140,13 +140,37 @@ def test_an_arg_may_be_null_itself() -> None:
     assert best.lower(best.combine(x, y)).to_list() == [None]
 
 
-def test_the_least_values_are_values_too() -> None:
-    # The neutral elements are values that data may hold: what is there is told by `valid` alone.
-    low = columnar("min", "int64")
-    assert low.lower(low.lift(np.array([INT_MAX]))).to_list() == [INT_MAX]
-    high = columnar("max_count", "float64")
-    x, y = high.lift(np.array([-np.inf])), high.lift(np.array([-np.inf]))
-    assert high.lower(high.combine(x, high.combine(high.neutral(1), y))).to_list() == [2]
+@pytest.mark.parametrize(
+    ("name", "extreme"),
+    [
+        (name, extreme)
+        for name in ("min", "max", "range", "min_count", "max_count", "arg_min", "arg_max")
+        for extreme in (-math.inf, math.inf, math.nan, -INT_MAX - 1, INT_MAX)
+    ],
+)
+def test_the_neutral_elements_are_values_too(name: str, extreme: float) -> None:
+    # Data may hold what stands for no values: what is there is told by `valid` or n alone.
+    dtype = "float64" if isinstance(extreme, float) else "int64"
+    arg = ["int64"] if name.startswith("arg") else []
+    operator = columnar(name, dtype, *arg)
+    x = operator.lift(np.array([extreme], dtype), *(np.array([7]) for _ in arg))
+    wanted = operator.function.evaluate([(extreme, 7) if arg else extreme])
+    for total in (operator.combine(x, operator.neutral(1)), operator.combine(operator.neutral(1), x)):
+        assert close(operator.lower(total).to_list(), [wanted])
+    twice = operator.function.evaluate(2 * [(extreme, 7) if arg else extreme])
+    assert close(operator.lower(operator.combine(x, operator.combine(operator.neutral(1), x))).to_list(), [twice])
+
+
+def test_squared_deviations_never_fall_below_zero() -> None:
+    # Taking away leaves rounding: without a bound, the square root of a variance below zero would be NaN.
+    spread = columnar("stddev", "float64")
+    assert spread.inverse is not None
+    rng = np.random.default_rng(8)
+    same = np.repeat(spread.lift(rng.random(500))[1], 2)  # pairs of equal values, of no spread at all
+    x = (np.full(1000, 2), same, np.zeros(1000))
+    y = spread.lift(rng.random(1000) * 1e3)
+    m2 = spread.inverse(spread.combine(x, y), y)[2]
+    assert (m2 >= 0).all() and (m2 == 0).any() and (m2 > 0).any()
 
 
 def test_an_integer_sum_overflows_only_if_the_window_does() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from muntin.errors import AggregateError
 from muntin.incremental.columnar_catalog import columnar
 from muntin.incremental.columnar_operator import Array, Column, ColumnarOperator, Vector
-from muntin.kernels import grid, strips
+from muntin.kernels import grid, scan, strips
 from muntin.kernels.table import pane_table
 from muntin.kernels.windows import WindowRows, all_windows, window_batches
 from muntin.testing.closeness import close
@@ -118,11 +118,12 @@ def pane_indices(draw: st.DrawFn) -> list[tuple[int, int]]:
 
 @pytest.fixture(params=["whole", "in parts"])
 def batch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Run once with strips of their usual size, and once with strips so small that every stretch is cut."""
+    """Run once with sizes as they are, and once with strips and scans so small that every stretch is cut."""
     if request.param == "in parts":
         monkeypatch.setattr(strips, "BATCH", 4)
         monkeypatch.setattr(strips, "PARTS", 1)
         monkeypatch.setattr(grid, "NARROW", 1)
+        monkeypatch.setattr(scan, "_SHORT", 2)
     return str(request.param)
 
 

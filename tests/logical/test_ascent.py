@@ -107,7 +107,8 @@ def draw_plan(rng: random.Random, costs: Floats, terminals: int) -> set[tuple[in
 def test_local_search_ends_where_no_single_change_helps() -> None:
     for seed, rng in seeds(100, start=3000):
         costs, terminals = draw_network(rng)
-        cost, chosen = local_search(costs, terminals)
+        start = rng.sample(range(terminals, len(costs)), rng.randint(0, len(costs) - terminals))
+        cost, chosen = local_search(costs, terminals, start)
         assert cost == pytest.approx(cost_of(costs, terminals, chosen)), seed
         optional = set(range(terminals, len(costs)))
         for node in optional:

@@ -93,7 +93,7 @@ def numbered(rng: random.Random) -> list[Event]:
     return [(time, i) for i, (time, _) in enumerate(draw_events(rng, [0]))]
 
 
-@pytest.mark.parametrize("part", range(6))
+@pytest.mark.parametrize("part", [0, 1, *(pytest.param(part, marks=pytest.mark.slow) for part in range(2, 6))])
 def test_every_plan_of_every_optimizer_sees_each_event_where_it_belongs(part: int) -> None:
     """Exact partitions keep a full log of events; overlapping covers, the log without repetitions."""
     compared = shared = factors = 0

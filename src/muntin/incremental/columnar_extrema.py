@@ -162,10 +162,10 @@ def occurrences(dtype: np.dtype[Any], *, largest: bool) -> ColumnarOperator:
 
     def merge(x: Vector, y: Vector) -> Vector:
         (n, extreme), (m, other) = x, y
-        rises, falls = below(extreme, other), below(other, extreme)
-        # The neutral element is a value too, so n decides first: of no values, none is below another.
-        later = (m > 0) & ((rises if largest else falls) | (n == 0))
-        earlier = (n > 0) & ((falls if largest else rises) | (m == 0))
+        earlier, later = below(other, extreme), below(extreme, other)
+        if not largest:
+            earlier, later = later, earlier
+        later |= n == 0  # beside no values any one wins, the neutral element itself too: data may hold it
         return np.where(later, m, np.where(earlier, n, n + m)), np.where(later, other, extreme)
 
     return ColumnarOperator(

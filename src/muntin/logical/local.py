@@ -34,7 +34,9 @@ def local_search(
             rest = [c for c in chosen if c != left_out]
             other, found = _descend(costs, terminals, rest, deadline, avoid=left_out)
             if other < total * (1 - SAME):
-                total, chosen, improved = other, found, True
+                # What was left out may pay again, beside others.
+                total, chosen = _descend(costs, terminals, found, deadline)
+                improved = True
                 break
     return total, chosen
 
