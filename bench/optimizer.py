@@ -11,7 +11,7 @@ from bench.measure import interleave, spread
 from bench.report import Report, Table, shown
 from bench.workloads import many_windows, table_setups
 from muntin import LogicalPlan, Window, optimize
-from muntin.logical.factors import divisors
+from muntin.logical.divisors import divisors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from muntin.aggregate.names import resolve
 from muntin.errors import AggregateError
@@ -12,6 +12,7 @@ from muntin.logical.plan import Plan
 from muntin.show.html import to_fragment, to_html
 from muntin.show.json import to_dict
 from muntin.show.mermaid import to_mermaid
+from muntin.show.number import number
 from muntin.show.save import save
 from muntin.show.svg import to_svg
 from muntin.show.text import to_text
@@ -30,10 +31,18 @@ if TYPE_CHECKING:
     from muntin.window.spec import Window
 
 
+# So many windows name themselves in a plan's repr.
+_FEW: Final = 4
+
+
 class LogicalPlan(Plan):
     """A plan that can be shown.
 
     `costs`, where it is taken, are the costs of other optimizers by name, to be shown beside this plan's.
+
+    >>> from muntin import Window, agg
+    >>> optimize([Window(20, 20), Window(40, 40)], agg.sum)
+    <plan by auto: sum over [Window(20, 20), Window(40, 40)], 42 items read instead of 80>
     """
 
     __slots__ = ()
@@ -72,6 +81,12 @@ class LogicalPlan(Plan):
     def plot(self, path: str | PathLike[str], *, costs: Mapping[str, Number] | None = None) -> Path:
         """Write the plan to a file, as its name asks: .html, .svg, .mmd, .txt or .json."""
         return save(self, path, costs=costs)
+
+    def __repr__(self) -> str:
+        windows = ", ".join(map(repr, self.windows[:_FEW])) + (", ..." if len(self.windows) > _FEW else "")
+        names = ", ".join(function.name for group in self.groups for function in group.functions)
+        cost, baseline = number(self.cost), number(self.baseline_cost)
+        return f"<plan by {self.optimizer}: {names} over [{windows}], {cost} items read instead of {baseline}>"
 
     def __str__(self) -> str:
         return self.explain()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
@@ -14,6 +15,17 @@ from muntin.errors import MuntinError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+# Errors advise in the words of the Python interface; here the same advice is an option.
+_OPTIONS: Final = MappingProxyType(
+    {
+        "pass share=False": "pass --sharing none",
+        "Use sharing='partitioned'": "Use --sharing partitioned",
+        "with id='...'": "as in ID=20m",
+        "Use 'auto' or 'factor'": "Use --optimizer auto or factor",
+    }
+)
 
 
 class _Refusal(click.ClickException):
@@ -42,7 +54,10 @@ def _refusing() -> Iterator[None]:
     try:
         yield
     except MuntinError as error:
-        raise _Refusal(str(error)) from error
+        msg = str(error)
+        for words, option in _OPTIONS.items():
+            msg = msg.replace(words, option)
+        raise _Refusal(msg) from error
     except click.UsageError as error:
         hint = f". See `{error.ctx.command_path} --help`" if error.ctx else ""
         msg = error.format_message().rstrip(".") + hint

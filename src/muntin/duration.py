@@ -61,7 +61,7 @@ def parse_duration(text: str | timedelta) -> int:
         raise DurationError(msg)
     stripped = text.strip()
     if stripped.startswith("-"):
-        msg = f"duration {text!r} is negative: a window cannot reach back from its own start. {_EXPECTED}"
+        msg = f"duration {text!r} is negative: ranges, slides and offsets count forward. {_EXPECTED}"
         raise DurationError(msg)
     parts = _iso_parts(stripped) if stripped[:1] in {"P", "p"} else _plain_parts(stripped, text)
     if not parts:
@@ -144,6 +144,6 @@ def _iso_parts(stripped: str) -> list[tuple[str, str]]:
 def _from_timedelta(delta: timedelta) -> int:
     micros = delta // timedelta(microseconds=1)
     if micros < 0:
-        msg = f"duration {delta!r} is negative: a window cannot reach back from its own start"
+        msg = f"duration {delta!r} is negative: ranges, slides and offsets count forward"
         raise DurationError(msg)
     return micros

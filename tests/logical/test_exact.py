@@ -157,3 +157,11 @@ def test_longest_range_in_panes_is_bounded() -> None:
     with pytest.raises(ValueError, match=r"optimizer 'exact' looks at every multiple .* Use 'auto' or 'factor'"):
         optimize(windows, agg.min, optimizer="exact")
     assert optimize(windows, agg.min, optimizer="auto").cost <= optimize(windows, agg.min, optimizer="factor").cost
+
+
+def test_events_in_the_longest_range_are_bounded() -> None:
+    windows = [Window(20, 20), Window(30, 30)]
+    with pytest.raises(ValueError, match=r"optimizer 'exact' weighs plans in floats, .* Use 'auto' or 'factor'"):
+        optimize(windows, agg.min, optimizer="exact", rate="1e400")
+    plan = optimize(windows, agg.min, optimizer="auto", rate="1e400")
+    assert plan.cost == 60 * 10**400 + 12  # the pane of 10 once, then 3 x 2 and 2 x 3 items

@@ -10,11 +10,11 @@ import pytest
 
 from muntin import Window
 from muntin.logical.cost import CostModel, Period, cost_model
+from muntin.logical.divisors import divisors
 from muntin.logical.factors import (
     benefit,
     best_covering_factor,
     best_partitioning_factor,
-    divisors,
     helps,
     partitioning_candidates,
 )
@@ -232,14 +232,6 @@ def test_equally_long_readers_do_not_cover_each_other() -> None:
     found = best_covering_factor(None, readers, model)
     assert found is not None
     assert candidates[found] == max(candidates.values())
-
-
-def test_divisors() -> None:
-    for number in [*range(1, 400), 2**31, 10**9 + 7]:
-        if number < 400:
-            assert divisors(number) == tuple(d for d in range(1, number + 1) if number % d == 0)
-        assert all(number % d == 0 for d in divisors(number))
-    assert divisors(10**9 + 7) == (1, 10**9 + 7)
 
 
 def test_covering_sets_of_the_running_example() -> None:

@@ -236,9 +236,7 @@ def test_bad_windows_of_durations() -> None:
 def test_bad_durations_pass_through() -> None:
     with pytest.raises(DurationError) as caught:
         tumbling("-20m")
-    assert str(caught.value) == (
-        f"duration '-20m' is negative: a window cannot reach back from its own start. {EXPECTED}"
-    )
+    assert str(caught.value) == (f"duration '-20m' is negative: ranges, slides and offsets count forward. {EXPECTED}")
     with pytest.raises(DurationError, match="cannot read 'soon' as a duration"):
         hopping("1h", slide="soon")
     with pytest.raises(DurationError, match="a duration must be text or a timedelta, got 20"):
@@ -255,7 +253,7 @@ def test_bad_durations_pass_through() -> None:
         ("10/-5", "slide must be positive, got -5: a window needs 0 < slide <= range"),
         ("20m/1.5h", "slide 90m is longer than range 20m: events between two intervals would belong to none. "
          "Make the slide at most the range"),
-        ("20m/-5m", f"duration '-5m' is negative: a window cannot reach back from its own start. {EXPECTED}"),
+        ("20m/-5m", f"duration '-5m' is negative: ranges, slides and offsets count forward. {EXPECTED}"),
         ("20m/10", f"cannot read '10' as a duration. {EXPECTED}"),
         ("20 parsecs", f"unknown unit 'parsecs' in duration '20 parsecs'. {EXPECTED}"),
     ],
@@ -302,6 +300,15 @@ def test_two_kinds_of_unit_are_refused() -> None:
     assert str(caught.value) == (
         "tumbling('20m') and Window(20, 20) cannot stand in one set: one counts microseconds, "
         "the other a plain unit. Declare all of them with durations, or none"
+    )
+
+
+@pytest.mark.parametrize("one", [Window(20, 20), "20m"])
+def test_one_window_in_place_of_several_is_refused(one: Any) -> None:
+    with pytest.raises(WindowError) as caught:
+        window_set(one)
+    assert str(caught.value) == (
+        f"expected several windows, got {one!r}. Put it in a list, for example [tumbling('20m')]"
     )
 
 

@@ -122,18 +122,21 @@ class KeyedWindow:
             raise IncrementalError(msg)
         if not len(codes):
             return self._operator.identity
-        low, high = int(codes.min()), int(codes.max())
+        unsorted = bool((codes[1:] < codes[:-1]).any())
+        low, high = (int(codes.min()), int(codes.max())) if unsorted else (int(codes[0]), int(codes[-1]))
         if low < 0 or high >= self._keys:
             msg = (
                 f"key code {low if low < 0 else high} is unknown: {self._keys} keys are known, from code 0. "
                 f"Number keys from 0, and call grow({high + 1}) before the first event of a new one"
             )
             raise IncrementalError(msg)
-        if (codes[1:] < codes[:-1]).any():
+        if unsorted:
             order = np.argsort(codes, kind="stable")  # events of one key stay in their order
             codes, partial = codes[order], tuple(part[order] for part in partial)
         starts = starts_of_runs(codes)
         found = reduce_runs(self._operator, partial, starts)
+        if len(starts) == self._keys:  # every key has events; copied, as a partial may be the caller's own values
+            return tuple(part.copy() for part in found)
         vector = self._operator.neutral(self._keys)
         for part, new in zip(vector, found, strict=True):
             part[codes[starts]] = new

@@ -165,7 +165,7 @@ def occurrences(dtype: np.dtype[Any], *, largest: bool) -> ColumnarOperator:
         earlier, later = below(other, extreme), below(extreme, other)
         if not largest:
             earlier, later = later, earlier
-        later |= n == 0  # beside no values any one wins, the neutral element itself too: data may hold it
+        # The neutral element may stand in data too: then it ties with no values, and its n is added to 0.
         return np.where(later, m, np.where(earlier, n, n + m)), np.where(later, other, extreme)
 
     return ColumnarOperator(

@@ -25,7 +25,7 @@ def spread(name: str, dtype: np.dtype[Any]) -> ColumnarOperator:
     def finish(partial: Vector) -> Column:
         n, _, m2 = partial
         variance = m2 / np.maximum(n - less, 1)
-        return Column(np.sqrt(variance) if name.startswith("std") else variance, n > less)
+        return Column(np.sqrt(variance, out=variance) if name.startswith("std") else variance, n > less)
 
     return ColumnarOperator(
         function=_SPREADS[name],

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from muntin.incremental.columnar_operator import Array
     from muntin.kernels.table import Panes
 
-# So many windows are computed together: a few columns of them fit into the cache, and the interpreter's part is small.
-BATCH: Final = 1 << 17
+# So many windows are computed together: few enough for the cache, many enough for the interpreter not to count.
+BATCH: Final = 1 << 18
 # A part of a stretch reads the panes of one window more than it has windows: so it has at least so many times as many.
 PARTS: Final = 4
 

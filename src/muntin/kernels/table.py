@@ -61,9 +61,6 @@ def pane_table(keys: Array, panes: Array, partial: Sequence[Array], operator: Co
         msg = f"{len(keys)} key codes, {len(panes)} panes and {len(vector[0])} partials: each row needs all three"
         raise AggregateError(msg)
     panes = panes.astype(np.int64, copy=False)
-    if len(panes) and max(-int(panes.min()), int(panes.max())) > LIMIT:
-        msg = f"pane indices must lie within ±2**61, got {panes.min()} to {panes.max()}. Use wider panes"
-        raise AggregateError(msg)
     return _merged(keys, panes, vector, operator)
 
 
@@ -84,23 +81,32 @@ def _merged(keys: Array, panes: Array, partial: Vector, operator: ColumnarOperat
 def _breaks(keys: Array, panes: Array) -> tuple[Array, Array]:
     """Find where the next row is not the same key's next pane; refuse rows out of order."""
     rows, jumps = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for start in range(0, len(keys) - 1, CHUNK):
-        stop = min(start + CHUNK, len(keys) - 1)
-        step = panes[start + 1 : stop + 1] - panes[start:stop]
-        follows = step == 1
-        follows &= keys[start + 1 : stop + 1] == keys[start:stop]
-        found = np.flatnonzero(~follows)
+    for start in range(0, len(keys), CHUNK):
+        here = slice(start + 1, start + 1 + CHUNK)
+        before = slice(start, len(keys[here]) + start)
+        _check_limit(panes[start : start + 1 + CHUNK])
+        step = panes[here] - panes[before]
+        broken = step != 1
+        broken |= keys[here] != keys[before]
+        found = np.flatnonzero(broken)
         if not len(found):
             continue
         step = step[found]
         found += start + 1
-        before, here = keys[found - 1], keys[found]
-        wrong = (here < before) | ((here == before) & (step < 0))
+        same = keys[found] == keys[found - 1]
+        wrong = (keys[found] < keys[found - 1]) | (same & (step < 0))
         if wrong.any():
             at = int(found[np.flatnonzero(wrong)[0]])
             row, last = (f"(key {keys[place]}, pane {panes[place]})" for place in (at, at - 1))
             msg = f"rows must be sorted by key and then by pane: row {at} {row} comes after {last}"
             raise AggregateError(msg)
         rows.append(found)
-        jumps.append(np.where(here == before, step, OTHER))
+        jumps.append(np.where(same, step, OTHER))
     return np.concatenate(rows), np.concatenate(jumps)
+
+
+def _check_limit(panes: Array) -> None:
+    low, high = int(panes.min()), int(panes.max())
+    if max(-low, high) > LIMIT:
+        msg = f"pane indices must lie within ±2**61, got {low} to {high}. Use wider panes"
+        raise AggregateError(msg)

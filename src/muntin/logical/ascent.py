@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from muntin.logical.network import Floats
 
-# Bounds within this share of each other count as equal: far below any real difference between two plans.
+# Bounds within this share of each other count as equal. Floats would tell a little more apart, but that much
+# no cost model can promise.
 CLOSE = 1e-9
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from muntin.logical.cost import common_measure
-from muntin.logical.factors import divisors
+from muntin.logical.divisors import divisors
 from muntin.window.spec import Window
 
 if TYPE_CHECKING:

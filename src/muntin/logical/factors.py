@@ -8,10 +8,10 @@ pane is then a factor window like any other.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from muntin.logical.cost import exact
+from muntin.logical.divisors import divisors
 from muntin.window.spec import Window
 
 if TYPE_CHECKING:
@@ -157,23 +157,3 @@ def _cost(factor: Window, target: Window | None, model: CostModel) -> Number:
 
 def _like(window: Window, size: int, slide: int) -> Window:
     return Window(size, slide, window.offset, timed=window.timed)
-
-
-@lru_cache(maxsize=4096)
-def divisors(number: int) -> tuple[int, ...]:
-    """List the divisors of a positive number, in order.
-
-    >>> divisors(12)
-    (1, 2, 3, 4, 6, 12)
-    """
-    found, rest, prime = [1], number, 2
-    while prime * prime <= rest:
-        power, start = 1, len(found)
-        while rest % prime == 0:
-            rest //= prime
-            power *= prime
-            found += [d * power for d in found[:start]]
-        prime += 1 if prime == 2 else 2
-    if rest > 1:
-        found += [d * rest for d in found]
-    return tuple(sorted(found))

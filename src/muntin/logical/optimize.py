@@ -29,6 +29,9 @@ EXACT_LIMIT: Final = 5_000
 EXACT_SECONDS: Final = 60.0
 # In less time it can lay out and judge fewer: 1,500 take about a second.
 EXACT_LIMIT_PER_SECOND: Final = 1_500
+# Panes in a range, as 64-bit integers multiply them, and events in it, as floats hold them.
+PANE_LIMIT: Final = 2**31
+EVENT_LIMIT: Final = 10**300
 # `auto` has to answer within 100 ms for 20 windows and within 2 s for 1,000.
 AUTO_LIMIT: Final = 300
 AUTO_SECONDS: Final = 0.05
@@ -86,13 +89,11 @@ def search(
     known = factor_search(coverage_graph(windows, relation if optimizer == "factor" else paper), model)
     if optimizer == "factor":
         return Found(known, None)
-    if max(w.range for w in windows) // common_measure(windows) >= 2**31:
-        if optimizer == "auto":
-            return Found(known, None)
-        msg = (
-            "optimizer 'exact' looks at every multiple of the widest common pane, and the longest range here has "
-            f"more than 2**31 of them ({windows[0].text(common_measure(windows))}). Use 'auto' or 'factor'"
-        )
+    problem = _beyond(windows, model)
+    if problem and optimizer == "auto":
+        return Found(known, None)
+    if problem:
+        msg = f"optimizer 'exact' {problem}. Use 'auto' or 'factor'"
         raise OptimizeError(msg)
     if optimizer == "exact":
         time = EXACT_SECONDS if seconds is None else seconds
@@ -101,6 +102,19 @@ def search(
         time = max(AUTO_SECONDS, AUTO_SECONDS_PER_WINDOW * len(windows)) if seconds is None else seconds
         limit = AUTO_LIMIT if len(windows) <= 100 else 2 * AUTO_LIMIT
     return search_all(windows, relation, model, start=known.factor_windows, limit=limit, seconds=time)
+
+
+def _beyond(windows: Sequence[Window], model: CostModel) -> str:
+    """Say what makes a window set too large for the search over all candidates, if anything does."""
+    longest, pane = max(windows, key=lambda w: w.range), common_measure(windows)
+    if longest.range // pane >= PANE_LIMIT:
+        return (
+            "looks at every multiple of the widest common pane, and the longest range here has "
+            f"more than 2**31 of them ({longest.text(pane)})"
+        )
+    if model.events(longest) >= EVENT_LIMIT:
+        return "weighs plans in floats, and an interval of the longest range here has more than 10**300 events"
+    return ""
 
 
 def check_optimizer(optimizer: str) -> None:

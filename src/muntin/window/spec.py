@@ -168,6 +168,9 @@ def window_set(windows: Iterable[Window]) -> tuple[Window, ...]:
     ...
     muntin.errors.WindowError: window id 'tumbling_20' stands twice: Window(20, 20) and Window(20, 20). ...
     """
+    if isinstance(windows, (Window, str)):
+        msg = f"expected several windows, got {windows!r}. Put it in a list, for example [tumbling('20m')]"
+        raise WindowError(msg)
     found = tuple(windows)
     if not found:
         msg = "the window set is empty: declare at least one window, for example tumbling('20m')"
