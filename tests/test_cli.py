@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import muntin
+from bench.registry import BENCHMARKS
 from muntin.cli import main
 from muntin.commands import plan as plan_command
 

@@ -8,9 +8,10 @@ import pytest
 
 from muntin import Window, agg, optimize
 from muntin.logical.candidates import candidates
-from muntin.logical.cost import CostModel, Period, common_measure, cost_model
+from muntin.logical.cost import CostModel, Period, cost_model
 from muntin.logical.exact import search_all
 from muntin.logical.relation import Covers, Relation, Sharing
+from muntin.window.slices import common_measure
 from tests.logical.brute_force import Costs, every_window
 from tests.logical.draw import seeds
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from muntin.logical.cost import common_measure
 from muntin.logical.divisors import divisors
+from muntin.window.slices import common_measure
 from muntin.window.spec import Window
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from muntin.duration import UNITS, format_unit, parse_unit
 from muntin.errors import OptimizeError
+from muntin.window.slices import common_measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,17 +129,6 @@ def read_unit(windows: Sequence[Window], unit: int | str | None) -> int:
         )
         raise OptimizeError(msg)
     return size
-
-
-def common_measure(windows: Sequence[Window]) -> int:
-    """Find the greatest length that divides all ranges, slides and distances between offsets: the widest pane.
-
-    >>> from muntin import Window
-    >>> common_measure([Window(20, 20), Window(30, 10, offset=5), Window(40, 40, offset=5)])
-    5
-    """
-    first = windows[0].offset
-    return math.gcd(*(part for w in windows for part in (w.range, w.slide, w.offset - first)))
 
 
 def exact(numerator: Number, denominator: Number) -> Number:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from muntin.logical.cost import exact
 from muntin.logical.divisors import divisors
+from muntin.window.slices import common_measure
 from muntin.window.spec import Window
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def partitioning_candidates(
     [Window(10, 10), Window(5, 5), Window(2, 2)]
     """
     first = downstream[0]
-    common = math.gcd(*(p for w in downstream for p in (w.range, w.slide, w.offset - first.offset)))
+    common = common_measure(downstream)
     fine = model.unit if target is None else target.range
     sizes = [fine * d for d in reversed(divisors(common // fine))]
     # λ of Equation 4: the sum of n_j / m_j, where m_j = R / r_j.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from muntin.logical.cost import common_measure
+from muntin.window.slices import common_measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from muntin.errors import OptimizeError
-from muntin.logical.cost import common_measure
 from muntin.logical.exact import Found, search_all
 from muntin.logical.forest import forest
 from muntin.logical.graph import coverage_graph
@@ -13,6 +12,7 @@ from muntin.logical.mincost import min_cost
 from muntin.logical.plan import Group
 from muntin.logical.relation import Relation, Sharing, check_sharing, sharing_of
 from muntin.logical.search import factor_search
+from muntin.window.slices import common_measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

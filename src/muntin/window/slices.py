@@ -14,7 +14,7 @@ from muntin.window.interval import Interval
 from muntin.window.spec import Window, window_set
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 EDGE_LIMIT: Final = 10_000_000
 # So few edges are counted one by one, even where no formula is short enough for the slides.
@@ -226,9 +226,19 @@ def pane_width(windows: Iterable[Window]) -> int:
     >>> pane_width([Window(20, 20), Window(30, 30), Window(40, 40)]), pane_width([Window(60, 10, offset=5)])
     (10, 10)
     """
-    found = _distinct(windows)
-    lengths = (length for w in found for length in (w.range, w.slide, w.offset - found[0].offset))
-    return math.gcd(*lengths)
+    return common_measure(_distinct(windows))
+
+
+def common_measure(windows: Sequence[Window]) -> int:
+    """Find the greatest length that divides all ranges, slides and distances between offsets: the widest pane.
+
+    Unlike `pane_width` it takes the set as it stands, factor windows included.
+
+    >>> common_measure([Window(20, 20), Window(30, 10, offset=5), Window(40, 40, offset=5)])
+    5
+    """
+    first = windows[0].offset
+    return math.gcd(*(part for w in windows for part in (w.range, w.slide, w.offset - first)))
 
 
 def _distinct(windows: Iterable[Window]) -> tuple[Window, ...]:
