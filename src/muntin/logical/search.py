@@ -58,24 +58,30 @@ def _targets(graph: CoverageGraph) -> list[tuple[Window | None, list[Window]]]:
 
 def _without_losses(graph: CoverageGraph, factors: set[Window], model: CostModel) -> CoverageGraph:
     """Take out, one by one, the factor windows that cost more than they save."""
-    ranked = {w: sorted(found.items(), key=lambda item: item[1]) for w, found in graph.parents.items()}
+    # The cheapest parent stands last, so that those taken out can be dropped from the end.
+    ranked = {w: sorted(found.items(), key=lambda item: -item[1]) for w, found in graph.parents.items()}
+    events = {w: model.events(w) for w in graph.parents}
     readers: dict[Window, list[Window]] = {factor: [] for factor in sorted(factors)}
     for child, found in graph.parents.items():
         for parent in factors & found.keys():
             readers[parent].append(child)
     closed: set[Window] = set()
 
-    def reads(window: Window, *also: Window) -> Number:
-        shared = next((count for parent, count in ranked[window] if parent not in closed and parent not in also), None)
-        events = model.events(window)
-        return events if shared is None else min(shared, events)
+    def reads(window: Window) -> Number:
+        parents = ranked[window]
+        while parents and parents[-1][0] in closed:
+            parents.pop()
+        return min(parents[-1][1], events[window]) if parents else events[window]
+
+    def saves(factor: Window, child: Window) -> Number:
+        now, parents = reads(child), ranked[child]
+        if not parents or parents[-1][0] != factor:
+            return 0  # The child reads another window, with this one or without it.
+        rest = next((count for parent, count in reversed(parents[:-1]) if parent not in closed), events[child])
+        return model.instances(child) * (min(rest, events[child]) - now)
 
     def loses(factor: Window) -> bool:
-        saved = sum(
-            model.instances(child) * (reads(child, factor) - reads(child))
-            for child in readers[factor]
-            if child not in closed
-        )
+        saved = sum(saves(factor, child) for child in readers[factor] if child not in closed)
         return saved < model.instances(factor) * reads(factor)
 
     before = -1
@@ -84,4 +90,9 @@ def _without_losses(graph: CoverageGraph, factors: set[Window], model: CostModel
         for factor in readers:
             if factor not in closed and loses(factor):
                 closed.add(factor)
-    return coverage_graph([w for w in graph.windows if w not in closed], graph.relation)
+    parents = {window: dict(found) for window, found in graph.parents.items() if window not in closed}
+    for factor in closed:
+        for child in readers[factor]:
+            if child not in closed:
+                del parents[child][factor]
+    return CoverageGraph(graph.relation, parents)
