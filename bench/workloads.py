@@ -77,7 +77,7 @@ def many_windows(size: int, seed: int) -> dict[str, tuple[Window, ...]]:
 
     >>> sets = many_windows(20, seed=0)
     >>> list(sets), {len(set(windows)) for windows in sets.values()}
-    (['tumbling random', 'tumbling minutes', 'hopping slide 1', 'hopping half', 'hopping mixed'], {20})
+    (['tumbling random', 'tumbling minutes', 'hopping slide 1', 'hopping half', 'hopping mixed', 'hopping day'], {20})
     """
     draw = random.Random(f"many-{size}-{seed}")
     lengths = range(2, 20 * size + 2)
@@ -86,6 +86,10 @@ def many_windows(size: int, seed: int) -> dict[str, tuple[Window, ...]]:
     while len(mixed) < size:
         slide = draw.choice(slides) * draw.randint(1, 60)
         mixed[Window(slide * draw.randint(1, 50), slide)] = None
+    day: dict[Window, None] = {}
+    while len(day) < size:
+        slide = draw.choice((1, 5, 10, 20))
+        day[Window(slide * draw.randint(1, 1440 // slide), slide)] = None
     return {
         # Hardly two of these share a pane of any width.
         "tumbling random": tuple(Window(length, length) for length in draw.sample(lengths, size)),
@@ -95,6 +99,8 @@ def many_windows(size: int, seed: int) -> dict[str, tuple[Window, ...]]:
         "hopping slide 1": tuple(Window(i, 1) for i in range(2, size + 2)),
         "hopping half": tuple(Window(2 * length, length) for length in draw.sample(lengths, size)),
         "hopping mixed": tuple(mixed),
+        # Up to a day, refreshed every 1, 5, 10 or 20 minutes: nearly all of them cover one another.
+        "hopping day": tuple(day),
     }
 
 

@@ -116,7 +116,7 @@ def optimize(
 
     `rate` is the number of events per `unit` of time. `share=False` keeps every window to itself. `sharing`
     and `covers` overrule what the aggregates and the optimizer imply; `period="steady"` counts long-run costs.
-    `seconds` bounds the search of "exact" (60 unless told) and "auto" (0.05, or 0.0008 per window).
+    `seconds` bounds the search of "exact" (60 unless told) and "auto" (0.05, or 0.0006 per window).
 
     >>> from muntin import Window, agg
     >>> plan = optimize([Window(20, 20), Window(30, 30), Window(40, 40)], agg.min, optimizer="factor", rate=1)

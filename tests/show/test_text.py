@@ -144,3 +144,12 @@ def test_random_plans_fit_80_columns_and_show_each_window_once(
     assert max(map(cell_len, lines)) <= 80
     rows = [line for line in lines if line.startswith(("├", "└", "│", " ", "|", "`", "…"))]
     assert len(rows) == sum(len(group.forest.nodes) for group in plan.groups)
+
+
+def test_a_period_too_short_to_tell_is_said() -> None:
+    day = [Window(1440, 1)]
+    said = "1440/1 recurs only once in a period of 1,440: the period 'steady' counts the long run"
+    assert said in " ".join(optimize(day, agg.sum).explain().split())
+    assert said in optimize(day, agg.sum).to_html().replace("&#x27;", "'")
+    assert "recurs only" not in optimize(day, agg.sum, period="steady").explain()
+    assert "recurs only" not in optimize([Window(20, 20), Window(40, 40)], agg.sum).explain()

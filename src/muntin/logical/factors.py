@@ -8,6 +8,7 @@ pane is then a factor window like any other.
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from muntin.logical.cost import exact
@@ -38,10 +39,11 @@ def best_covering_factor(
     >>> best_covering_factor(None, windows, cost_model(windows))
     Window(10, 10)
     """
-    first = min(downstream)
+    first = min(downstream, key=attrgetter("range"))
     # A slide must divide all slides, and all starts and ends must fall on it. In the paper's own setting,
     # where each range is a multiple of its slide, this is the gcd of the slides (line 3).
-    common = math.gcd(*(p for w in downstream for p in (w.slide, w.range - first.range, w.offset - first.offset)))
+    steps = math.gcd(*{w.slide for w in downstream}, *{w.offset - first.offset for w in downstream})
+    common = math.gcd(steps, *[w.range - first.range for w in downstream])
     fine = model.unit if target is None else target.slide
     shortest = model.unit if target is None else target.range + 1
     alone = sum(w.range == first.range for w in downstream) == 1

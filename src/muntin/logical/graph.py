@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from muntin.logical.pairs import pairs
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -48,14 +52,10 @@ class CoverageGraph:
 def coverage_graph(windows: Iterable[Window], relation: Relation) -> CoverageGraph:
     """Build the graph of a window set: an edge from W2 to W1 wherever W1 may be computed from W2."""
     distinct = sorted(set(windows))
-    by_slide: dict[int, list[Window]] = {}
-    for window in distinct:
-        by_slide.setdefault(window.slide, []).append(window)
+    child, parent, count = pairs(distinct, relation)
     parents: dict[Window, dict[Window, int]] = {}
-    for slide, children in by_slide.items():
-        # A parent's slide divides the child's (Theorem 1): most pairs fall away before they are looked at.
-        finer = [parent for other, found in by_slide.items() if slide % other == 0 for parent in found]
-        for child in children:
-            counts = ((p, relation.count(child, p)) for p in finer if p.range <= child.range and p is not child)
-            parents[child] = {parent: count for parent, count in counts if count is not None}
-    return CoverageGraph(relation, {window: parents[window] for window in distinct})
+    bounds = np.searchsorted(child, np.arange(len(distinct) + 1)).tolist()
+    for window, start, end in zip(distinct, bounds, bounds[1:], strict=False):
+        found = [distinct[place] for place in parent[start:end].tolist()]
+        parents[window] = dict(zip(found, count[start:end].tolist(), strict=True))
+    return CoverageGraph(relation, parents)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from muntin.window.slices import common_measure
+from muntin.logical.pairs import pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from muntin.window.spec import Window
 
     Floats = npt.NDArray[np.float64]
-    Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +46,12 @@ class Network:
 def network(wanted: Sequence[Window], candidates: Sequence[Window], relation: Relation, model: CostModel) -> Network:
     """Lay out the costs of all arcs between the wanted windows and the candidates."""
     windows = (*wanted, *candidates)
-    pane = common_measure(windows)
-    ranges = np.array([w.range // pane for w in windows], np.int64)
-    slides = np.array([w.slide // pane for w in windows], np.int64)
-    offsets = np.array([(w.offset - wanted[0].offset) // pane for w in windows], np.int64)
     # Per unit of time, so that a period of a thousand digits stays within a float.
     instances = np.array([float(model.instances(w) / model.period) for w in windows])
     events = np.array([float(model.events(w)) for w in windows])
     costs = np.full((len(windows), len(windows) + 1), np.inf)
     costs[:, -1] = instances * events
-    child, parent, count = _pairs(ranges, slides, offsets, relation)
+    child, parent, count = pairs(windows, relation)
     costs[child, parent] = instances[child] * count
     return Network(windows, len(wanted), trimmed(costs, len(wanted)))
 
@@ -70,26 +65,3 @@ def trimmed(costs: Floats, terminals: int) -> Floats:
     optional[optional >= sure] = np.inf
     kept[:, -1:][kept[:, -1:] > sure] = np.inf
     return kept
-
-
-def _pairs(
-    ranges: Integers, slides: Integers, offsets: Integers, relation: Relation
-) -> tuple[Integers, Integers, Integers]:
-    """List every (child, parent, count) that the relation allows: `Relation.count` for all pairs at once."""
-    steps, which = np.unique(slides, return_inverse=True)
-    divides = steps[:, None] % steps[None, :] == 0
-    child, parent = np.nonzero(divides[which][:, which] & (ranges[:, None] >= ranges[None, :]))
-    own, size, slide = ranges[child], ranges[parent], slides[parent]
-    excess = own - size
-    allowed = ((offsets[child] - offsets[parent]) % slide == 0) & (child != parent)
-    if relation.sharing == "partitioned":
-        fits = (own % size == 0) & (size % slide == 0)
-        allowed &= fits | (excess == 0) if relation.covers == "sparse" else fits & (size == slide) & (excess > 0)
-        count = own // size
-    elif relation.covers == "sparse":
-        allowed &= excess % slide == 0
-        count = 1 - (-excess // (size - size % slide))
-    else:
-        allowed &= (excess % slide == 0) & (excess > 0)
-        count = 1 + excess // slide
-    return child[allowed], parent[allowed], count[allowed]

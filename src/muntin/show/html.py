@@ -127,6 +127,8 @@ def _header(shown: PlanView) -> Iterator[str]:
     yield "<header>"
     yield "<h1>muntin plan</h1>"
     yield f'<p class="mu-note">{escape(shown.title)}</p>'
+    if shown.hint:
+        yield f'<p class="mu-note">{escape(shown.hint)}</p>'
     said = ", ".join(filter(None, [f"optimizer {shown.optimizer}", shown.proof]))
     yield (
         f'<p class="mu-totals"><span class="mu-big">{number(shown.baseline)} → {number(shown.cost)}</span>'

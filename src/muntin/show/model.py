@@ -114,6 +114,7 @@ class PlanView:
     rate_text: str
     unit: int | str
     steady: bool
+    hint: str
     costs: tuple[tuple[str, Number], ...]
     groups: tuple[GroupView, ...]
 
@@ -157,9 +158,23 @@ def view(plan: Plan, *, costs: Mapping[str, Number] | None = None, before: bool 
         rate_text=rate_text,
         unit=unit,
         steady=model.steady,
+        hint=_hint(plan, period_text),
         costs=tuple(sorted(known.items(), key=lambda item: order.get(item[0], len(order)))),
         groups=groups,
     )
+
+
+def _hint(plan: Plan, period_text: str) -> str:
+    """Warn where the paper's period is too short to show what sharing saves: see `CostModel`."""
+    if plan.model.steady:
+        return ""
+    # In the long run an interval starts range / slide times while one lasts; here, fewer times over the period.
+    rare = [w for w in plan.windows if plan.model.instances(w) * w.slide < w.range - w.slide]
+    if not rare:
+        return ""
+    times = plan.model.instances(rare[0])
+    often = "once" if times == 1 else f"{number(times)} times"
+    return f"{rare[0]} recurs only {often} in a period of {period_text}: the period 'steady' counts the long run"
 
 
 def _group(plan: Plan, group: Group, before: bool) -> GroupView:

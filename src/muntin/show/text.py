@@ -54,6 +54,8 @@ def to_text(
 def _lines(shown: PlanView, limit: int | None, ellipsis: str, *, with_costs: bool) -> Iterator[str]:
     yield from _wrapped(shown.title, ellipsis)
     yield from _wrapped(f"{shown.optimizer}: {_totals(shown)}", ellipsis)
+    if shown.hint:
+        yield from _wrapped(shown.hint, ellipsis)
     if with_costs:
         yield from _wrapped("costs: " + ", ".join(f"{name} {number(cost)}" for name, cost in shown.costs), ellipsis)
     for group in shown.groups:

@@ -34,6 +34,7 @@ class Window:
     offset: int = 0
     id: str = field(default="", compare=False)
     timed: bool = field(default=False, compare=False, repr=False)
+    _hash: int = field(default=0, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         size = _positive("range", self.range, self)
@@ -52,6 +53,11 @@ class Window:
             msg = f"a window's id must be text, got {self.id!r}"
             raise WindowError(msg)
         object.__setattr__(self, "id", self.id or self.default_id)
+        # Windows are keys everywhere: a graph of a thousand looks them up a million times.
+        object.__setattr__(self, "_hash", hash((size, slide, offset)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @property
     def tumbling(self) -> bool:
