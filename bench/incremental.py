@@ -5,8 +5,8 @@ Each section is a report of its own (`Sectioned.parts`), with its chart and its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
 
 from bench import (
     incremental_breakeven,
@@ -17,14 +17,17 @@ from bench import (
     incremental_slides,
     incremental_structures,
 )
+from bench.measure import machine
 from bench.report import Report, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bench.incremental_columnar import Goal
-    from bench.measure import Track
+    from bench.measure import Machine, Track
     from bench.report import Cell
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +66,24 @@ def run(*, quick: bool, track: Track) -> Sectioned:
 
 def measure(scale: Scale, track: Track) -> Sectioned:
     """Measure all sections one after the other, and sum them up."""
-    slides = incremental_structures.measure(scale.structures, track)
-    breakeven = incremental_breakeven.measure(scale.breakeven, track)
-    reactive = incremental_reactive.measure(scale.reactive, track)
-    memory = incremental_memory.measure(scale.memory, track)
-    columnar = incremental_columnar.measure(scale.columnar, track)
-    kernels = incremental_kernels.measure(scale.kernels, track)
-    parts = [
-        *incremental_slides.reports(scale.structures, slides),
-        incremental_breakeven.report(scale.breakeven, breakeven),
-        incremental_reactive.report(scale.reactive, reactive),
-        incremental_columnar.report(scale.columnar, columnar),
-        incremental_kernels.report(scale.kernels, kernels),
+    watches = [Watch(track) for _ in range(6)]
+    slides = incremental_structures.measure(scale.structures, watches[0])
+    breakeven = incremental_breakeven.measure(scale.breakeven, watches[1])
+    reactive = incremental_reactive.measure(scale.reactive, watches[2])
+    memory = incremental_memory.measure(scale.memory, watches[3])
+    columnar = incremental_columnar.measure(scale.columnar, watches[4])
+    kernels = incremental_kernels.measure(scale.kernels, watches[5])
+    told = [
+        incremental_slides.reports(scale.structures, slides),
+        (incremental_breakeven.report(scale.breakeven, breakeven),),
+        (incremental_reactive.report(scale.reactive, reactive),),
+        (incremental_memory.report(scale.memory, memory),) if memory else (),
+        (incremental_columnar.report(scale.columnar, columnar),),
+        (incremental_kernels.report(scale.kernels, kernels),),
     ]
-    if memory:
-        parts.append(incremental_memory.report(scale.memory, memory))
+    parts = [
+        replace(part, machine=watch.machine) for watch, reports in zip(watches, told, strict=True) for part in reports
+    ]
     goals = [*incremental_columnar.goals(columnar), *incremental_kernels.goals(kernels)]
     return Sectioned(
         "incremental",
@@ -104,8 +110,36 @@ def measure(scale: Scale, track: Track) -> Sectioned:
             incremental_kernels.sentence(kernels),
             incremental_breakeven.note(scale.breakeven),
         ),
+        machine=max((watch.machine for watch in watches), key=_load),
         parts=tuple(parts),
     )
+
+
+class Watch:
+    """Go through the jobs of a section, and keep the machine as it was when it was busiest."""
+
+    def __init__(self, track: Track) -> None:
+        self._track = track
+        self._seen: Machine | None = None
+
+    def __call__(self, jobs: Sequence[T], label: str, /) -> Iterator[T]:
+        """Yield the jobs in order, and look at the machine before each and after the last."""
+        for job in self._track(jobs, label):
+            self._look()
+            yield job
+        self._look()
+
+    @property
+    def machine(self) -> Machine:
+        """Give the machine at its busiest: figures taken then are no better for a quiet end."""
+        return self._seen or machine()
+
+    def _look(self) -> None:
+        self._seen = max((seen for seen in (self._seen, machine()) if seen), key=_load)
+
+
+def _load(seen: Machine) -> float:
+    return seen.load or 0.0
 
 
 def judgement(goals: Sequence[Goal]) -> str:

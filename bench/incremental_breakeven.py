@@ -163,36 +163,36 @@ def smallest(holds: Callable[[int], bool], limit: int, nearest: float = 0.0) -> 
 
 
 class _Probe:
-    """Time slides of a window of some size in the three ways, once for each size."""
+    """Time slides of a window of some size, incrementally and recomputed, once for each size and way to recompute."""
 
     def __init__(self, case: Case, scale: Scale) -> None:
         chance = random.Random(0)
         self._case, self._scale = case, scale
         self._events = [case.event(chance) for _ in range(4096)]
-        self._taken: dict[int, dict[str, float]] = {}
+        self._ratios: dict[tuple[str, int], float] = {}
 
     def beats(self, baseline: str, times: int, size: int) -> bool:
         """Tell whether the Reactive Aggregator is so many times as fast as recomputing, at a size."""
-        if size not in self._taken:
-            self._taken[size] = self._timed(size)
-        return self._taken[size][baseline] >= times * self._taken[size]["reactive"]
+        if (baseline, size) not in self._ratios:
+            self._ratios[baseline, size] = self._ratio(baseline, size)
+        return self._ratios[baseline, size] >= times
 
-    def _timed(self, size: int) -> dict[str, float]:
-        case, scale = self._case, self._scale
-        function = case.function
+    def _ratio(self, baseline: str, size: int) -> float:
+        scale, function = self._scale, self._case.function
         filling = [self._events[place % len(self._events)] for place in range(size)]
         reactive: FifoBuffer[Any] = FifoBuffer(function, size)
-        again: Panes[Any] = Panes(function)
+        again: Callable[[list[Any]], None]
+        if baseline == "combine":
+            panes: Panes[Any] = Panes(function)
+            for event in filling:
+                panes.insert(function.lift(event))
+            again = partial(_slide, panes, function)
+        else:
+            again = partial(_slide_plain, deque(filling), self._case.builtin)
         for event in filling:
             reactive.insert(function.lift(event))
-            again.insert(function.lift(event))
-        ways: dict[str, Callable[[list[Any]], object]] = {
-            "reactive": partial(_slide, reactive, function),
-            "combine": partial(_slide, again, function),
-            "builtin": partial(_slide_plain, deque(filling), case.builtin),
-        }
         counts, tasks = {}, {}
-        for name, way in ways.items():
+        for name, way in (("incremental", partial(_slide, reactive, function)), ("again", again)):
             way(self._events[:1])  # the first result builds the tree
             start = time.perf_counter()
             way(self._events[:3])
@@ -201,7 +201,8 @@ class _Probe:
             tasks[name] = partial(way, self._events[: counts[name]])
         timed = interleave(tasks, repeats=scale.repeats, warm_up=False)
         # Time on the processor: a neighbour's work must not decide a comparison of milliseconds.
-        return {name: spread(timed[name].processor).median / counts[name] for name in ways}
+        cost = {name: spread(timed[name].processor).median / counts[name] for name in tasks}
+        return cost["again"] / cost["incremental"]
 
 
 def _slide(window: FifoBuffer[Any] | Panes[Any], function: AggregateFunction, events: list[Any]) -> None:

@@ -31,7 +31,7 @@ STATUS: Final = Path("/proc/self/status")
 AGGREGATE: Final = "stddev"
 DRAWN: Final = (TREES[0], "TwoStacks", "DABA", *TREES[-2:])
 # The window slides by a part of itself, in so many firings, before its memory is read.
-PART: Final = 4
+PART: Final = 16
 FIRINGS: Final = 16
 
 
@@ -41,7 +41,7 @@ class Scale:
 
     sizes: tuple[int, ...] = tuple(1 << power for power in range(8, 21, 2))
     repeats: int = 3
-    seconds: float = 2.0
+    seconds: float = 1.0
     algorithms: tuple[str, ...] = tuple(contenders(AGGREGATES[AGGREGATE]))
 
 

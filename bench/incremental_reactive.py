@@ -43,8 +43,8 @@ class Scale:
 
     sizes: tuple[int, ...] = tuple(1 << power for power in range(3, 21))
     repeats: int = 3
-    seconds: float = 0.05
-    limit: float = 15.0
+    seconds: float = 0.03
+    limit: float = 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def _measured(aggregate: str, size: int, pool: list[Any], scale: Scale) -> list[
         tasks[OSCILLATING] = partial(oscillate, changing, stream, size, scale.seconds)
     elif size > LEAST:
         readings.append(Reading(aggregate, OSCILLATING, size, size // 2, 0, None, None, None))
-    timed = interleave(tasks, repeats=scale.repeats, seconds=scale.repeats * 4 * scale.seconds, warm_up=False)
+    timed = interleave(tasks, repeats=scale.repeats, seconds=scale.repeats * 2 * scale.seconds, warm_up=False)
     for name, runs in timed.items():
         # The processor's time: a curve of costs must not show what the neighbours did.
         costs = [1e6 * seconds / runs.result for seconds in runs.processor]

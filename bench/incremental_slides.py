@@ -171,14 +171,15 @@ def _latency(scale: Scale, readings: Sequence[Reading]) -> Report:
         tuple((r.aggregate, r.algorithm, r.window, *_percentiles(r.latency)) for r in readings if r.latency),
     )
     panels = []
+    drawn = scale.sizes[:: 2 if len(scale.sizes) > 12 else 1]  # more whiskers would hide one another
     for aggregate in AGGREGATES:
         series = []
         for family in WATCHED:
             at = {r.window: r.latency for r in readings if (r.aggregate, r.family) == (aggregate, family) and r.latency}
-            middle = tuple(_thousands(at[size].p50 if size in at else None) for size in scale.sizes)
-            highs = tuple(_thousands(at[size].largest if size in at else None) for size in scale.sizes)
+            middle = tuple(_thousands(at[size].p50 if size in at else None) for size in drawn)
+            highs = tuple(_thousands(at[size].largest if size in at else None) for size in drawn)
             series.append(Series(family, middle, highs))
-        panels.append(Panel(aggregate, size_places(scale.sizes), tuple(series), lines=True))
+        panels.append(Panel(aggregate, size_places(drawn), tuple(series), lines=True))
     title = "Latency of a slide against window size"
     return Report(
         "incremental-latency",

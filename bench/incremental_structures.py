@@ -46,7 +46,7 @@ class Scale:
 
     sizes: tuple[int, ...] = tuple(1 << power for power in range(21))
     repeats: int = 3
-    seconds: float = 0.05
+    seconds: float = 0.03
     limit: float = 20.0
 
 
@@ -203,7 +203,7 @@ def _measured(aggregate: str, size: int, streams: Sequence[Stream], scale: Scale
     timed = interleave(
         {stream.algorithm: partial(stream.slide, planned[stream.algorithm][0]) for stream in fit},
         repeats=scale.repeats,
-        seconds=scale.repeats * 4 * scale.seconds,
+        seconds=scale.repeats * 2 * scale.seconds,
         warm_up=False,  # the window was filled, and the plan was made by slides
     )
     readings = []

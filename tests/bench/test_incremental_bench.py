@@ -22,7 +22,7 @@ from bench import (
     incremental_structures,
 )
 from bench.incremental_columnar import Goal
-from bench.measure import Spread
+from bench.measure import Spread, machine
 from bench.report import Report, as_text, write
 from muntin.aggregate import catalog
 from muntin.cli import main
@@ -140,6 +140,20 @@ def test_the_benchmark_runs_from_the_command_line(
     assert asked == [incremental.Scale(), incremental.QUICK]
     written = {path.name for path in tmp_path.iterdir()}
     assert {"incremental.md", "incremental.csv", "incremental.json", "incremental.svg"} <= written
+
+
+def test_a_section_tells_the_load_at_its_busiest(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = machine()
+    loads = iter((1.0, 5.5, 0.5))
+    monkeypatch.setattr(incremental, "machine", lambda: replace(seen, load=next(loads)))
+    watch = incremental.Watch(track)
+    assert list(watch(["a", "b"], "jobs")) == ["a", "b"]
+    assert watch.machine.load == 5.5
+
+
+def test_the_whole_report_tells_the_load_of_the_busiest_section(found: incremental.Sectioned) -> None:
+    loads = [each.machine.load for each in found.parts]
+    assert found.machine.load == max(load for load in loads if load is not None)
 
 
 # --- slides
