@@ -14,7 +14,6 @@ import pytest
 from click.testing import CliRunner
 
 from bench import chart, gap, measure, optimizer, registry, report, workloads
-from bench.workloads import many_windows
 from bench.chart import Chart, Panel, Series
 from bench.report import Report, Table
 from muntin.cli import main
@@ -148,7 +147,7 @@ def test_the_optimizer_report_has_every_setup_set_and_optimizer(times: Report) -
         for name in ("mincost", "factor", "auto", "exact")
     }
     large = {(r["setup"], r["aggregate"], r["optimizer"]) for r in rows if r["setup"] not in optimizer.FAMILIES}
-    assert len(large) == len(many_windows(2, 0)) * 2 * 2
+    assert len(large) == len(workloads.many_windows(2, 0)) * 2 * 2
     for row in rows:
         assert isinstance(row["ms"], float)
         assert isinstance(row["processor_ms"], float)
