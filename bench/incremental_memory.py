@@ -39,8 +39,8 @@ FIRINGS: Final = 16
 class Scale:
     """How much to measure: algorithms, window sizes, runs, and the seconds after which a point is not run again."""
 
-    sizes: tuple[int, ...] = tuple(1 << power for power in range(8, 21, 2))
-    repeats: int = 3
+    sizes: tuple[int, ...] = tuple(1 << power for power in range(10, 21, 2))
+    repeats: int = 2
     seconds: float = 1.0
     algorithms: tuple[str, ...] = tuple(contenders(AGGREGATES[AGGREGATE]))
 

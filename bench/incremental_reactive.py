@@ -101,8 +101,8 @@ def _measured(aggregate: str, size: int, pool: list[Any], scale: Scale) -> list[
 
 def _firings(window: FifoBuffer[Any], stream: Iterator[Any], m: int, seconds: float) -> int:
     """Find how many firings take about so many seconds."""
-    fire(window, stream, m, 1)
-    count, taken = 1, 0.0
+    fire(window, stream, m, 64 // m)  # short firings need some practice, long ones none
+    count = 1
     while True:
         start = perf_counter()
         fire(window, stream, m, count)

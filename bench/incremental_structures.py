@@ -36,6 +36,8 @@ CONSTANT: Final = ("Panes-Inv", SLICK, "TwoStacks", "DABA", "FlatFIT")
 TREES: Final = ("Panes", "FlatFAT", "B-Int", ReactiveBuffer.card.name, FifoBuffer.card.name)
 # These do the work of a whole window in one slide of so many: figures must come from whole rounds of slides.
 ROUNDS: Final[Mapping[str, int]] = {"TwoStacks": 0, "FlatFIT": 1}
+# Slides that are timed one by one, at the least.
+LEAST: Final = 3
 # Up to this size, the result after the slides is compared with a fold of the same partials.
 CHECKED: Final = 1 << 12
 
@@ -229,8 +231,10 @@ def _planned(stream: Stream, size: int, seconds: float) -> tuple[int, float]:
     while taken < seconds / 4:
         count *= 4
         taken = _taken(stream, count)
-    # Of three, the one into which neither the dear slide of a round fell nor something else that the machine did.
-    each = min(taken, _taken(stream, count), _taken(stream, count)) / count
+    if taken < 4 * seconds or stream.algorithm in ROUNDS:
+        # Of three, the one into which neither the dear slide of a round fell nor something else that the machine did.
+        taken = min(taken, _taken(stream, count), _taken(stream, count))
+    each = taken / count
     slides = max(1, round(seconds / each))
     if stream.algorithm in ROUNDS:
         length = size + ROUNDS[stream.algorithm]
@@ -248,7 +252,7 @@ def _latency(stream: Stream, slides: int) -> Latency:
     collecting = gc.isenabled()
     gc.disable()  # as in the runs for throughput
     try:
-        taken = sorted(stream.watch(max(slides, 5)))
+        taken = sorted(stream.watch(max(slides, LEAST)))
     finally:
         if collecting:
             gc.enable()
