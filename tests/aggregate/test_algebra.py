@@ -35,7 +35,7 @@ def test_values_are_frozen() -> None:
         (lambda: agg.count("a", "b"), r"`count` takes 0 to 1 columns, got 2"),
         (
             lambda: agg.min(cast("str", 3)),
-            r"`min` takes columns by name, got 3. Write for example min\('temp'\)",
+            r"`min` takes columns by name or as Spark expressions, got 3. Write for example min\('temp'\)",
         ),
         (lambda: agg.min(""), r"`min` takes columns by name, got ''"),
         (lambda: agg.min("x", q=1), r"`min` has no setting 'q': it takes none"),

@@ -7,7 +7,7 @@ import dataclasses
 import enum
 import math
 import struct
-from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
@@ -122,7 +122,7 @@ def test_a_value_comes_back(value: Any) -> None:
         Extent(date(1, 1, 1), date.max),
         [Total(1, 1), None, EMPTY],
         datetime(2024, 10, 27, 2, 30, fold=1, tzinfo=ZoneInfo("Europe/Berlin")),
-        datetime(2024, 1, 1, tzinfo=timezone.utc),
+        datetime(2024, 1, 1, tzinfo=UTC),
         datetime(2024, 1, 1, tzinfo=timezone(timedelta(hours=5, minutes=30), "IST")),
         time(23, 59, 59, 999999, tzinfo=timezone(-timedelta(hours=8))),
         timedelta.min,
@@ -264,6 +264,10 @@ def test_a_record_that_is_not_known_is_named() -> None:
         decode(data)
 
 
+def array_of(shape: tuple[int, ...], descr: object, buffer: bytes) -> bytes:
+    return b"A" + encode(shape) + encode(descr) + encode(buffer)[1:]
+
+
 @pytest.mark.parametrize(
     ("data", "text"),
     [
@@ -280,6 +284,12 @@ def test_a_record_that_is_not_known_is_named() -> None:
         (b"D\xff\xff\xff\xff", "ordinal must be"),
         (b"d\1x", "no value"),
         (encode(np.arange(3))[:-1], "bytes expected"),
+        # Bytes taken for addresses would be followed.
+        (array_of((1,), "|O", bytes(8)), r"no array of shape \(1,\) and dtype object in 8 bytes"),
+        (array_of((1,), [("a", "|O")], bytes(8)), r"no array of shape \(1,\) and dtype .* in 8 bytes"),
+        (array_of((-1,), "<i8", bytes(8)), r"no array of shape \(-1,\)"),
+        (array_of((1,), "<i8", bytes(16)), "int64 in 16 bytes"),
+        (b"h" + bytes(8) + encode("America"), "America"),  # a folder of zones, not a zone
     ],
 )
 def test_bytes_that_hold_no_value_are_refused(data: bytes, text: str) -> None:

@@ -227,8 +227,9 @@ def slice_of(codes: list[Any], values: list[Any]) -> Any:
         (lambda w: w.grow(-1), IncrementalError, r"a whole number from 0, got -1"),
     ],
 )
-def test_bad_input_leaves_the_window_as_it_was(call: Any, kind: type[Exception], message: str) -> None:
-    window = KeyedWindow(DABA, SUM, keys=3)
+@pytest.mark.parametrize("algorithm", [*ALGORITHMS, PanesInv], ids=lambda algorithm: algorithm.card.name)
+def test_bad_input_leaves_the_window_as_it_was(algorithm: Any, call: Any, kind: type[Exception], message: str) -> None:
+    window = KeyedWindow(algorithm, SUM, keys=3)
     window.insert(np.array([0, 2]), np.array([1.0, 2.0]))
     before = window.snapshot()
     with pytest.raises(kind, match=message):
@@ -236,8 +237,9 @@ def test_bad_input_leaves_the_window_as_it_was(call: Any, kind: type[Exception],
     assert window.snapshot() == before
 
 
-def test_an_empty_window_has_no_result() -> None:
-    window = KeyedWindow(TwoStacks, SUM, keys=3)
+@pytest.mark.parametrize("algorithm", [*ALGORITHMS, PanesInv], ids=lambda algorithm: algorithm.card.name)
+def test_an_empty_window_has_no_result(algorithm: Any) -> None:
+    window = KeyedWindow(algorithm, SUM, keys=3)
     with pytest.raises(IncrementalError, match="cannot query an empty window"):
         window.results()
     with pytest.raises(IncrementalError, match="cannot evict from an empty window"):
@@ -261,8 +263,25 @@ def test_values_may_be_overwritten_after_the_insert() -> None:
     assert window.results().to_list() == [1.0, 2.0]
 
 
-def test_integer_sums_that_overflow_do_so_only_while_they_are_in_the_window() -> None:
-    window = KeyedWindow(TwoStacks, columnar("sum", "int64"), keys=1)
+@pytest.mark.parametrize("algorithm", [*ALGORITHMS, PanesInv], ids=lambda algorithm: algorithm.card.name)
+def test_nobody_writes_into_the_window_through_a_result(algorithm: Any) -> None:
+    window = KeyedWindow(algorithm, columnar("count"), keys=2)
+    window.insert(np.array([0, 1, 1]))
+    for array in (window.query()[0], window.results().values):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 99
+    assert window.results().to_list() == [1, 2]
+
+
+def test_a_masked_value_is_null() -> None:
+    window = KeyedWindow(TwoStacks, SUM, keys=2)
+    window.insert(np.array([0, 0, 1]), np.ma.array([1.0, 50.0, 9.0], mask=[False, True, True]))
+    assert window.results().to_list() == [1.0, None]
+
+
+@pytest.mark.parametrize("algorithm", [*ALGORITHMS, PanesInv], ids=lambda algorithm: algorithm.card.name)
+def test_integer_sums_that_overflow_do_so_only_while_they_are_in_the_window(algorithm: Any) -> None:
+    window = KeyedWindow(algorithm, columnar("sum", "int64"), keys=1)
     for value in (2**63 - 1, 1, 5):
         window.insert(np.array([0]), np.array([value]))
     with pytest.raises(AggregateError, match=r"overflows 64-bit integers at place 0: the sum is 9223372036854775813"):

@@ -233,6 +233,14 @@ def test_bad_input_is_refused(call: Any, message: str) -> None:
         call()
 
 
+def test_the_mean_of_very_many_small_integers_is_exact() -> None:
+    # 2**23 times -1, as often 1, and 1 once more: limbs far beyond 2**53, of which 1 is left.
+    n, high, low = 2**24 + 1, -(2**23), 2**55 + 1
+    assert (high << 32) + low == 1
+    partial = tuple(np.array([part]) for part in (n, high, low))
+    assert columnar("avg", "int64").lower(partial).to_list() == [1 / n]
+
+
 def test_operands_stay_as_they_are() -> None:
     for kind in KINDS:
         operator = operator_of(kind)

@@ -11,7 +11,10 @@ import pytest
 from muntin.aggregate import catalog as agg
 from muntin.incremental import ALGORITHMS, MULTI_RANGE
 from muntin.incremental.flatfat import FlatFAT
+from muntin.incremental.partial import Partials
 from muntin.incremental.slickdeque_inv import SlickDequeInv
+from muntin.window.slices import cutty
+from muntin.window.spec import Window
 from tests.incremental.counting import Calls, Stop, counted
 
 
@@ -86,6 +89,20 @@ COMBINES = {
     "SlickDeque-Inv": {"insert", "evict", "query_last", "register"},
     "SlickDeque-NonInv": {"insert"},
 }
+
+
+def test_the_running_slice_is_as_it_was() -> None:
+    function, calls = counted(agg.collect)
+    partials = Partials(cutty(Window(10, 10)), function)
+    partials.add(1, (1,))
+    before = partials.state()
+    calls.reset(fail_at=1)
+    with pytest.raises(Stop):
+        partials.add(7, (7,))
+    assert partials.state() == before
+    calls.reset()
+    partials.add(5, (5,))  # the time that failed was not reached
+    assert partials.read() == (1, 5)
 
 
 @pytest.mark.parametrize("changes", [1, 2, 5, 16])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -332,3 +333,14 @@ def test_ranges_are_registered_where_the_algorithm_keeps_aggregates_for_them() -
     for time in range(1000, 1100):
         aggregator.add(time, function.lift(1))
     assert calls.count <= 100 * 4  # two operations for each of two ranges; folded anew, 199 and more
+
+
+@pytest.mark.parametrize("time", [1.5, True, None, "1", np.int64(2**63 - 2)])
+def test_a_time_must_be_a_whole_number(time: Any) -> None:
+    counts = SlicedAggregator([Window(5, 3)], agg.count)
+    counts.add(0, 1)
+    before = counts.snapshot()
+    for call in (counts.advance, lambda time: counts.add(time, 1)):
+        with pytest.raises(IncrementalError, match="a time must be a whole number"):
+            call(time)
+    assert counts.snapshot() == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -246,6 +247,7 @@ def test_tuples_that_left_are_forgotten() -> None:
         (lambda: CountPolicy(2.0), "CountPolicy: count must be a whole number"),  # type: ignore[arg-type]
         (lambda: PunctuationPolicy(-1), "PunctuationPolicy: count must be .* got -1"),
         (lambda: DeltaPolicy("km", -1), "DeltaPolicy: delta must not be negative, got -1"),
+        (lambda: DeltaPolicy("km", "5"), "DeltaPolicy: delta must be a difference, .* got '5'"),
         (lambda: DeltaPolicy("km", float("nan")), "DeltaPolicy: delta must not be negative, got nan"),
     ],
 )
@@ -254,14 +256,16 @@ def test_policies_that_cannot_be(build: Any, text: str) -> None:
         build()
 
 
-@pytest.mark.parametrize("value", [None, float("nan"), ...])
-def test_a_tuple_without_the_measured_attribute_changes_nothing(value: object) -> None:
-    windower = Windower(Sliding(DeltaPolicy("km", 5), TimePolicy(1)))
-    windower.arrive("a", 0, {"km": 1})
+@pytest.mark.parametrize("value", [None, float("nan"), ..., "7", float("inf"), Decimal(7), Decimal("inf")])
+@pytest.mark.parametrize("kind", ["extent", "slide"])
+def test_a_tuple_that_cannot_be_measured_changes_nothing(value: object, kind: str) -> None:
+    delta, time = DeltaPolicy("km", 5), TimePolicy(1)
+    windower = Windower(Sliding(delta, time) if kind == "extent" else Sliding(time, delta))
+    windower.arrive("a", 0, {"km": 1.5})
     before = windower.snapshot()
     row = {} if value is ... else {"km": value}
     with pytest.raises(
-        WindowError, match=r"DeltaPolicy measures by 'km', and a tuple at time 9 has (no such value|nan)"
+        WindowError, match=r"DeltaPolicy measures by 'km', and a tuple at time 9 has .*, which has no distance from 1.5"
     ):
         windower.arrive("a", 9, row)
     assert windower.snapshot() == before

@@ -241,3 +241,20 @@ def test_a_range_that_cannot_be_counted_is_refused() -> None:
     operator = columnar("count")
     with pytest.raises(AggregateError, match=r"at most 2\*\*61 can be counted. Use wider panes"):
         all_windows(np.array([0]), np.array([0]), (np.array([1]),), [Window(2**62, 1)], operator)
+
+
+def test_more_windows_than_any_memory_holds_are_refused() -> None:
+    # Their number, as a 64-bit integer, would wrap around to nothing.
+    operator, keys = columnar("count"), np.arange(8)
+    with pytest.raises(AggregateError, match=r"1.84e\+19 windows of 2305843009213693952 panes hold an event: too many"):
+        all_windows(keys, 0 * keys, (keys,), [Window(2**61, 1)], operator)
+
+
+def test_starts_of_long_slides() -> None:
+    # Panes of a nanosecond and slides of days: the windows of a strip, laid end to end, reach beyond 2**63.
+    operator, slide = columnar("count"), 1 << 57
+    keys = np.arange(1000)
+    panes = np.where(keys % 2, 3 * slide // 4, 0)
+    (rows,) = all_windows(keys, panes, (np.ones(1000, np.int64),), [Window(3 * slide // 2, slide)], operator)
+    assert rows.keys.tolist() == [key for key in range(1000) for _ in range(1 if key % 2 else 2)]
+    assert rows.starts.tolist() == 500 * [-slide, 0, 0]

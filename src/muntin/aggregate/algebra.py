@@ -76,6 +76,8 @@ class AggregateFunction(Generic[In, Agg, Out]):
     """The settings that a call may give, with their defaults."""
     instead: str = ""
     """A shareable function to offer where this one cannot be shared."""
+    returns: str = ""
+    """The type of the result as Spark writes types, for a function that Spark runs as Python."""
 
     def __post_init__(self) -> None:
         if self.kind == "holistic" and (self.associative or self.whole is None):
@@ -104,8 +106,8 @@ class AggregateFunction(Generic[In, Agg, Out]):
             )
             raise AggregateError(msg)
 
-    def __call__(self, *columns: str, filter: object | None = None, **params: object) -> Aggregate:
-        """Apply the function to columns.
+    def __call__(self, *columns: Any, filter: object | None = None, **params: object) -> Aggregate:
+        """Apply the function to columns: names, or Spark expressions such as `F.col("a") - F.col("b")`.
 
         >>> from muntin import agg
         >>> agg.arg_max("len", "caller")
@@ -188,7 +190,7 @@ class Aggregate:
     """
 
     function: AggregateFunction
-    columns: tuple[str, ...] = ()
+    columns: tuple[Any, ...] = ()
     filter: object | None = None
     params: tuple[tuple[str, object], ...] = ()
 
@@ -201,8 +203,12 @@ class Aggregate:
             msg = f"`{name}` takes {takes} column{plural}, got {len(self.columns)}: {self.columns!r}"
             raise AggregateError(msg)
         for column in self.columns:
-            if not isinstance(column, str) or not column:
-                msg = f"`{name}` takes columns by name, got {column!r}. Write for example {name}('temp')"
+            # A Spark expression is known by what it can do: nothing here imports Spark.
+            if not (isinstance(column, str) and column) and not hasattr(column, "cast"):
+                msg = (
+                    f"`{name}` takes columns by name or as Spark expressions, got {column!r}. "
+                    f"Write for example {name}('temp')"
+                )
                 raise AggregateError(msg)
         known = [key for key, _ in self.function.parameters]
         for key, _ in self.params:
@@ -228,8 +234,14 @@ class Aggregate:
         return values[0] if len(values) == 1 else values
 
     def __repr__(self) -> str:
-        settings = (f"{key}={value!r}" for key, value in self.params)
-        return f"{self.function.name}({', '.join([*self.columns, *settings])})"
+        settings = [f"{key}={value!r}" for key, value in self.params]
+        settings += [] if self.filter is None else [f"filter={_text(self.filter)}"]
+        return f"{self.function.name}({', '.join([*map(_text, self.columns), *settings])})"
+
+
+def _text(column: object) -> str:
+    """Write a column as its name, and a Spark expression without the class that Spark puts around it."""
+    return column if isinstance(column, str) else str(column).removeprefix("Column<'").removesuffix("'>")
 
 
 @dataclass(frozen=True, slots=True)

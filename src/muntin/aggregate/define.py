@@ -29,13 +29,15 @@ def define(
     bounded: bool = True,
     arity: int = 1,
     ignores_nulls: bool = True,
+    returns: str = "",
 ) -> AggregateFunction:
     """Make an aggregate of your own. `combine` must be associative: all sharing rests on it.
 
     Without an `identity`, None is added as the partial of no values, and the three functions never see it: a
     window of nulls only gives null. With one, `lower(identity)` is the result of such a window. Nulls never
     reach `lift`, unless `ignores_nulls=False` or only some of several columns are null. Claim only what
-    holds: `muntin.testing.check_aggregate` looks for counter-examples.
+    holds: `muntin.testing.check_aggregate` looks for counter-examples. `returns` is the type of the result as
+    Spark writes types, such as "double" or "array<string>": needed to run on Spark, and only there.
 
     >>> longest = define("longest", lift=len, combine=max, commutative=True, selects=True)
     >>> longest.evaluate(["a", None, "abc"]), longest.evaluate([None]), longest.sharing
@@ -65,6 +67,7 @@ def define(
         bounded=bounded,
         arity=arity,
         ignores_nulls=ignores_nulls,
+        returns=returns,
     )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
-from muntin.incremental.ring import grown
+from muntin.incremental.ring import LEAST, grown, shrunk
 from muntin.incremental.snapshot import pack, unpack
 from muntin.incremental.structure import EMPTY, Card, Operator, P, check, check_count, empty_window
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from collections.abc import Callable
+    from typing import Self
 
 
 class BInt(Generic[P]):
@@ -87,6 +88,9 @@ class BInt(Generic[P]):
                 break
             slots[(self._first >> level) & (len(slots) - 1)] = EMPTY  # an interval ends with its oldest place
         self._first += 1
+        if 4 * (self._end - self._first) < len(self._levels[0]) > LEAST:
+            # No interval of the top lies in the window, which is a quarter as long.
+            self._levels = self._each_level(shrunk, self._levels[:-1])
 
     def query(self) -> P:
         """Aggregate the whole window."""
@@ -122,11 +126,11 @@ class BInt(Generic[P]):
 
     def _grow(self) -> None:
         # No interval of the new top lies in the window, which is half as long: there is nothing to combine.
-        self._levels = [
-            grown(slots, self._alive(level).start, self._alive(level).stop, EMPTY)
-            for level, slots in enumerate(self._levels)
-        ]
-        self._levels.append([EMPTY])
+        self._levels = [*self._each_level(grown, self._levels), [EMPTY]]
+
+    def _each_level(self, change: Callable[..., list[Any]], levels: list[list[Any]]) -> list[list[Any]]:
+        alive = map(self._alive, range(len(levels)))
+        return [change(slots, held.start, held.stop, EMPTY) for slots, held in zip(levels, alive, strict=True)]
 
     def snapshot(self) -> bytes:
         """Write the intervals in the window, level by level, and its first place, which decides how they align."""

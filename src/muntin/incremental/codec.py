@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import struct
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
@@ -63,7 +64,7 @@ def decode(data: bytes, *, beside: Iterable[type] = ()) -> Any:
     source = _Source(data, _known(beside))
     try:
         value = source.read()
-    except (ArithmeticError, EOFError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
+    except (ArithmeticError, LookupError, MemoryError, OSError, RecursionError, TypeError, ValueError) as error:
         msg = f"no value of the snapshot format, near byte {source.at} of {len(data)}: {error}"
         raise IncrementalError(msg) from error
     if source.at != len(data):
@@ -131,7 +132,7 @@ class _Source:
         piece = self.data[self.at : self.at + count]
         if len(piece) < count:
             msg = f"{count} bytes expected, {len(piece)} left"
-            raise EOFError(msg)
+            raise ValueError(msg)
         self.at += count
         return piece
 
@@ -247,7 +248,7 @@ def _write_array(sink: _Sink, value: np.ndarray[Any, Any]) -> None:
         sink.write(None)
         sink.all(value.ravel())
         return
-    if value.dtype.hasobject or value.dtype.kind == "T":  # a buffer of addresses says nothing
+    if _of_addresses(value.dtype):
         msg = f"an array of dtype {value.dtype} cannot stand in a snapshot. Use a plain dtype, or object"
         raise IncrementalError(msg)
     sink.write(np.lib.format.dtype_to_descr(value.dtype))
@@ -261,8 +262,16 @@ def _read_array(source: _Source) -> np.ndarray[Any, Any]:
         for index, value in zip(np.ndindex(shape), source.all(), strict=True):
             array[index] = value
         return array
-    flat: np.ndarray[Any, Any] = np.ndarray(shape, np.lib.format.descr_to_dtype(descr), source.bytes())
+    dtype, buffer = np.lib.format.descr_to_dtype(descr), source.bytes()
+    if _of_addresses(dtype) or any(size < 0 for size in shape) or len(buffer) != math.prod(shape) * dtype.itemsize:
+        msg = f"no array of shape {shape} and dtype {dtype} in {len(buffer)} bytes"
+        raise ValueError(msg)
+    flat: np.ndarray[Any, Any] = np.ndarray(shape, dtype, buffer)
     return flat.copy()  # its own memory: the snapshot's bytes are read-only
+
+
+def _of_addresses(dtype: np.dtype[Any]) -> bool:
+    return dtype.hasobject or dtype.kind == "T"  # a buffer of addresses says nothing, and to follow them is fatal
 
 
 def _read_record(source: _Source) -> Any:

@@ -83,7 +83,7 @@ class KeyedWindow:
         self._structure.evict()
 
     def query(self) -> Vector:
-        """Aggregate the whole window: a vector over all known keys."""
+        """Aggregate the whole window: a vector over all known keys, which cannot be written to."""
         return self._widened(self._structure.query())
 
     def query_last(self, count: int) -> Vector:
@@ -127,7 +127,7 @@ class KeyedWindow:
         if low < 0 or high >= self._keys:
             msg = (
                 f"key code {low if low < 0 else high} is unknown: {self._keys} keys are known, from code 0. "
-                f"Number keys from 0, and call grow({high + 1}) before the first event of a new one"
+                f"Number keys from 0, and call grow({max(high + 1, self._keys)}) before the first event of a new one"
             )
             raise IncrementalError(msg)
         if unsorted:
@@ -144,7 +144,16 @@ class KeyedWindow:
 
     def _widened(self, partial: Vector) -> Vector:
         missing = self._keys - len(partial[0])
-        return self._operator.combine(partial, self._operator.neutral(self._keys)) if missing else partial
+        if missing:
+            partial = self._operator.combine(partial, self._operator.neutral(self._keys))
+        # The window may hold these very arrays: whoever wrote to them would write into it.
+        return tuple(map(_read_only, partial))
+
+
+def _read_only(array: Array) -> Array:
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _key_count(keys: int) -> int:

@@ -8,19 +8,13 @@ import numpy as np
 
 from muntin.aggregate import extrema
 from muntin.errors import AggregateError
-from muntin.incremental.columnar_operator import (
-    Array,
-    Column,
-    ColumnarOperator,
-    Component,
-    Vector,
-    by_ufuncs,
-    known,
-    there,
-)
+from muntin.incremental.columnar_operator import Column, ColumnarOperator, Component, by_ufuncs, known, there
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from muntin.aggregate.algebra import AggregateFunction
+    from muntin.incremental.columnar_operator import Array, Vector
 
 _BOOL, _INT = np.dtype(np.bool_), np.dtype(np.int64)
 
@@ -52,30 +46,12 @@ def least(dtype: np.dtype[Any]) -> Any:
 
 def minimum(dtype: np.dtype[Any]) -> ColumnarOperator:
     """Find the smallest value."""
-    smaller, none = _smaller(dtype), greatest(dtype)
-    return ColumnarOperator(
-        function=extrema.MIN,
-        inputs=(dtype,),
-        components=(Component("low", dtype, none), Component("valid", _BOOL, False)),
-        make=lambda columns, _: (known(columns[0], none), there(columns[0])),
-        merge=by_ufuncs(smaller, np.logical_or),
-        finish=lambda partial: Column(*partial),
-        ufuncs=(smaller, np.logical_or),
-    )
+    return _by_one(extrema.MIN, Component("low", dtype, greatest(dtype)), _smaller(dtype))
 
 
 def maximum(dtype: np.dtype[Any]) -> ColumnarOperator:
     """Find the largest value."""
-    none = least(dtype)
-    return ColumnarOperator(
-        function=extrema.MAX,
-        inputs=(dtype,),
-        components=(Component("high", dtype, none), Component("valid", _BOOL, False)),
-        make=lambda columns, _: (known(columns[0], none), there(columns[0])),
-        merge=by_ufuncs(np.maximum, np.logical_or),
-        finish=lambda partial: Column(*partial),
-        ufuncs=(np.maximum, np.logical_or),
-    )
+    return _by_one(extrema.MAX, Component("high", dtype, least(dtype)), np.maximum)
 
 
 def extent(dtype: np.dtype[Any]) -> ColumnarOperator:
@@ -102,28 +78,12 @@ def extent(dtype: np.dtype[Any]) -> ColumnarOperator:
 
 def any_true() -> ColumnarOperator:
     """Tell whether one value is true."""
-    return ColumnarOperator(
-        function=extrema.ANY,
-        inputs=(_BOOL,),
-        components=(Component("truth", _BOOL, False), Component("valid", _BOOL, False)),
-        make=lambda columns, _: (known(columns[0], False), there(columns[0])),
-        merge=by_ufuncs(np.logical_or, np.logical_or),
-        finish=lambda partial: Column(*partial),
-        ufuncs=(np.logical_or, np.logical_or),
-    )
+    return _by_one(extrema.ANY, Component("truth", _BOOL, False), np.logical_or)
 
 
 def all_true() -> ColumnarOperator:
     """Tell whether every value is true."""
-    return ColumnarOperator(
-        function=extrema.ALL,
-        inputs=(_BOOL,),
-        components=(Component("truth", _BOOL, True), Component("valid", _BOOL, False)),
-        make=lambda columns, _: (known(columns[0], True), there(columns[0])),
-        merge=by_ufuncs(np.logical_and, np.logical_or),
-        finish=lambda partial: Column(*partial),
-        ufuncs=(np.logical_and, np.logical_or),
-    )
+    return _by_one(extrema.ALL, Component("truth", _BOOL, True), np.logical_and)
 
 
 def argument(dtype: np.dtype[Any], arg: np.dtype[Any], *, largest: bool) -> ColumnarOperator:
@@ -175,6 +135,20 @@ def occurrences(dtype: np.dtype[Any], *, largest: bool) -> ColumnarOperator:
         make=lambda columns, _: (there(columns[0]).astype(np.int64), known(columns[0], none)),
         merge=merge,
         finish=lambda partial: Column(partial[0]),
+    )
+
+
+def _by_one(function: AggregateFunction, chosen: Component, ufunc: np.ufunc) -> ColumnarOperator:
+    """Make an operator whose result is one component, chosen by a ufunc, and null where there are no values."""
+    ufuncs = (ufunc, np.logical_or)
+    return ColumnarOperator(
+        function=function,
+        inputs=(chosen.dtype,),
+        components=(chosen, Component("valid", _BOOL, False)),
+        make=lambda columns, _: (known(columns[0], chosen.neutral), there(columns[0])),
+        merge=by_ufuncs(*ufuncs),
+        finish=lambda partial: Column(*partial),
+        ufuncs=ufuncs,
     )
 
 

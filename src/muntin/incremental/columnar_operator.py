@@ -207,7 +207,7 @@ class ColumnarOperator:
         if not least <= len(columns) <= max(len(self.inputs), self.function.arity):
             msg = f"{self.name} reads {len(self.inputs)} columns, got {len(columns)}"
             raise AggregateError(msg)
-        found = [column if isinstance(column, Column) else Column(np.asarray(column)) for column in columns]
+        found = [_column(column) for column in columns]
         for column, dtype in zip(found, self.inputs, strict=False):
             if column.values.dtype != dtype:
                 msg = (
@@ -224,6 +224,13 @@ class ColumnarOperator:
             msg = f"{self.name} got columns of shapes {[array.shape for array in arrays]}: one length is needed"
             raise AggregateError(msg)
         return found
+
+
+def _column(given: Array | Column) -> Column:
+    if isinstance(given, np.ma.MaskedArray):
+        return Column(given.data, ~np.ma.getmaskarray(given))
+    values, valid = given if isinstance(given, Column) else (given, None)
+    return Column(np.asarray(values), None if valid is None else np.asarray(valid))
 
 
 def cut(partial: Vector, start: int, stop: int) -> Vector:

@@ -8,21 +8,13 @@ import numpy as np
 
 from muntin.aggregate import totals
 from muntin.errors import AggregateError
-from muntin.incremental.columnar_operator import (
-    Array,
-    Column,
-    ColumnarOperator,
-    Component,
-    Vector,
-    by_ufuncs,
-    known,
-    there,
-)
+from muntin.incremental.columnar_operator import Column, ColumnarOperator, Component, by_ufuncs, known, there
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from muntin.aggregate.algebra import AggregateFunction
+    from muntin.incremental.columnar_operator import Array, Vector
 
 _BOOL, _INT, _FLOAT = np.dtype(np.bool_), np.dtype(np.int64), np.dtype(np.float64)
 
@@ -152,7 +144,10 @@ def _integer_total(partial: Vector) -> Column:
 
 def _integer_mean(partial: Vector) -> Column:
     n, high, low = partial
-    return Column((high * float(1 << _LIMB) + low) / np.maximum(n, 1), n > 0)
+    # The carry goes into the high limb first: both are exact as floats then, and only their sum is rounded. Long sums
+    # of small numbers of both signs have limbs that are far larger than what is left of them.
+    carried = high + (low >> _LIMB)
+    return Column((carried * float(1 << _LIMB) + (low & _LOW)) / np.maximum(n, 1), n > 0)
 
 
 def _subtract_floats(x: Vector, y: Vector) -> Vector:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
-from muntin.incremental.ring import fitting, grown
+from muntin.incremental.ring import LEAST, fitting, grown, shrunk
 from muntin.incremental.snapshot import pack, unpack
 from muntin.incremental.structure import EMPTY, Card, Empty, Operator, P, check, empty_window
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 class DABA(Generic[P]):
@@ -82,6 +82,8 @@ class DABA(Generic[P]):
         oldest = self._f & (len(self._queue) - 1)
         self._fixup(self._f + 1, self._e, self._late)
         self._queue[oldest] = EMPTY
+        if 4 * (self._e - self._f) < len(self._queue) > LEAST:
+            self._queue = shrunk(self._queue, self._f, self._e, EMPTY)
 
     def query(self) -> P:
         """Aggregate the whole window: at most 1 combine."""

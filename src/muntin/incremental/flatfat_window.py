@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Generic
 
 from muntin.incremental.flatfat import FlatFAT
+from muntin.incremental.ring import LEAST
 from muntin.incremental.snapshot import pack, unpack
 from muntin.incremental.structure import EMPTY, Card, Empty, Operator, P, check, check_count, empty_window
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 class FlatFATWindow(Generic[P]):
@@ -18,13 +19,14 @@ class FlatFATWindow(Generic[P]):
     Insert and evict only note the places they change, and call no combine. Where the new partial takes the place of
     the oldest, a slide changes one place. A window that goes round the end of the buffer is read as suffix and prefix,
     so that order is kept (the inverted buffer of section 5.1.2); a commutative operator needs the root alone. A full
-    buffer is doubled, at the cost of building the tree anew on the next result. A combine that raises after the pass
-    leaves the tree up to date, and the window as it was.
+    buffer is doubled, and one less than a quarter full is halved, at the cost of building the tree anew on the next
+    result. A combine that raises after the pass leaves the tree up to date, and the window as it was.
 
     Ordering: first in, first out (any order: the Reactive Aggregator, on the same tree). Operator: associative. Time:
     log2(n) combines on every slide where n is a power of two and the operator commutative, as in the table; 2 log2(n)
     at worst where it is not. Otherwise a slide changes two places: 2 ⌊log2(n)⌋ at worst, and below 4 ⌊log2(n)⌋ where
-    order matters. Space: 2n where n is a power of two, else below 4n.
+    order matters. On average log2(n), below 2 log2(n) where order matters. Space: 2n where n is a power of two, else
+    below 4n.
 
     >>> from muntin.aggregate import catalog as agg
     >>> window = FlatFATWindow(agg.max)
@@ -38,18 +40,19 @@ class FlatFATWindow(Generic[P]):
         name="FlatFAT",
         ordering="fifo",
         needs="associative",
-        amortised="log2(n)",
+        amortised="log2(n), below 2 log2(n) where order matters",
         worst="log2(n), or 2 ⌊log2(n)⌋ unless n is a power of two; twice that where order matters",
         multi_query="n log2(n)",
         space="2n, below 4n unless n is a power of two",
         paper="Tangwongsan, Hirzel, Schneider and Wu, VLDB 2015",
     )
-    __slots__ = ("_count", "_front", "_operator", "_pending", "_tree")
+    __slots__ = ("_count", "_front", "_minimum", "_operator", "_pending", "_tree")
 
     def __init__(self, operator: Operator[P], capacity: int = 1) -> None:
         check(operator, self.card)
         self._operator = operator
         self._tree: FlatFAT[P] = FlatFAT.new(operator.combine, (), capacity)
+        self._minimum = max(self._tree.capacity, LEAST)  # the capacity falls no further
         self._front = 1  # the place of the oldest partial
         self._count = 0
         self._pending: dict[int, P | Empty] = {}
@@ -65,7 +68,7 @@ class FlatFATWindow(Generic[P]):
     def insert(self, partial: P) -> None:
         """Add a partial at the new end of the window: no combine."""
         if self._count == self._tree.capacity:
-            self._double()
+            self._resize(2 * self._count)
         self._pending[self._place(self._count)] = partial
         self._count += 1
 
@@ -76,6 +79,8 @@ class FlatFATWindow(Generic[P]):
         self._pending[self._front] = EMPTY
         self._front = self._place(1)
         self._count -= 1
+        if 4 * self._count < self._tree.capacity > self._minimum:
+            self._resize(self._tree.capacity // 2)
 
     def query(self) -> P:
         """Aggregate the whole window."""
@@ -114,11 +119,11 @@ class FlatFATWindow(Generic[P]):
             self._tree.update(self._pending.items())
             self._pending.clear()
 
-    def _double(self) -> None:
-        capacity, pending = self._tree.capacity, self._pending
+    def _resize(self, capacity: int) -> None:
+        pending = self._pending
         places = [self._place(age) for age in range(self._count)]
         partials = [pending[place] if place in pending else self._tree[place] for place in places]
-        self._tree = FlatFAT.new(self._operator.combine, (), 2 * capacity)
+        self._tree = FlatFAT.new(self._operator.combine, (), capacity)
         self._front = 1
         self._pending = dict(enumerate(partials, start=1))
 
@@ -129,13 +134,14 @@ class FlatFATWindow(Generic[P]):
 
     def snapshot(self) -> bytes:
         """Write the nodes of the tree, the changes that it does not show yet, and where the window starts."""
-        state = (self._tree.nodes, self._pending, self._front, self._count)
+        state = (self._tree.nodes, self._pending, self._front, self._count, self._minimum)
         return pack(self.card.name, self._operator, state)
 
     @classmethod
     def restore(cls, operator: Operator[P], data: bytes) -> Self:
         """Go on from a snapshot."""
         window = cls(operator)
-        nodes, window._pending, window._front, window._count = unpack(cls.card.name, operator, data)
+        state = unpack(cls.card.name, operator, data)
+        nodes, window._pending, window._front, window._count, window._minimum = state
         window._tree = FlatFAT.of_nodes(operator.combine, nodes)
         return window

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
-from muntin.incremental.ring import fitting, grown
+from muntin.incremental.ring import LEAST, fitting, grown, shrunk
 from muntin.incremental.snapshot import pack, unpack
 from muntin.incremental.structure import EMPTY, Card, Operator, P, check, check_count, empty_window
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 class FlatFIT(Generic[P]):
@@ -76,6 +76,9 @@ class FlatFIT(Generic[P]):
             raise empty_window(self.card, "evict from")
         self._partials[self._first & (len(self._partials) - 1)] = EMPTY
         self._first += 1
+        if 4 * (self._end - self._first) < len(self._partials) > LEAST:
+            self._partials = shrunk(self._partials, self._first, self._end, EMPTY)
+            self._pointers = shrunk(self._pointers, self._first, self._end, 0)
 
     def query(self) -> P:
         """Aggregate the whole window."""

@@ -11,7 +11,7 @@ from muntin.incremental.snapshot import pack, unpack
 from muntin.incremental.structure import Card, Operator, P, check, check_count, empty_window
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 class Panes(Generic[P]):

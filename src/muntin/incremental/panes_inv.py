@@ -9,7 +9,7 @@ from muntin.incremental.snapshot import pack, unpack
 from muntin.incremental.structure import EMPTY, Card, Empty, Operator, P, check, empty_window
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 class PanesInv(Generic[P]):

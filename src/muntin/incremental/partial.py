@@ -90,12 +90,13 @@ class Partials(Generic[P]):
     def add(self, time: int, partial: P) -> list[Slice[P]]:
         """Take the partial of an event in, and give out the slices that were over before it."""
         self.check_order(time)
+        if not self._empty and time < self._end:
+            partial = self.operator.combine(self._partial, partial)  # first: should it raise, nothing has changed
         closed = self.advance(time)
         if not self._started:
             self._start, self._end = self.slicing.slice_of(time)
             self._started = True
-        self._partial = partial if self._empty else self.operator.combine(self._partial, partial)
-        self._empty = False
+        self._partial, self._empty = partial, False
         return closed
 
     def advance(self, time: int) -> list[Slice[P]]:
@@ -129,7 +130,10 @@ class Partials(Generic[P]):
         self._now, self._started, self._start, self._end, self._partial, self._empty = state
 
     def check_order(self, time: int) -> None:
-        """Refuse a time that lies before one that was reached."""
+        """Refuse a time that lies before one that was reached, and what is no time."""
+        if type(time) is not int:  # neither a truth value, nor a fixed-width integer, which would wrap around
+            msg = f"a time must be a whole number (int), got {time!r}. Count in the smallest unit, as microseconds"
+            raise IncrementalError(msg)
         if self._now is not None and time < self._now:
             msg = (
                 f"an event at time {time} comes after time {self._now} was reached: slices take events in order of "

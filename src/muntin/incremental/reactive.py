@@ -14,8 +14,7 @@ from muntin.incremental.snapshot import pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
-
-    from typing_extensions import Self
+    from typing import Self
 
     from muntin.aggregate.algebra import Aggregate
     from muntin.incremental.windowing.events import Event

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Generic
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from muntin.errors import IncrementalError
 from muntin.incremental.flatfat import FlatFAT
-from muntin.incremental.snapshot import pack, unpack
+from muntin.incremental.restorable import Restorable
 from muntin.incremental.structure import EMPTY, Card, Empty, P, check, check_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from typing_extensions import Self
+    from typing import Self
 
     from muntin.incremental.structure import Operator
 
 
-class ReactiveBuffer(Generic[P]):
+class ReactiveBuffer(Restorable[P]):
     """Keep a window in the places of a FlatFAT used as a circular buffer, and batch changes until they are asked for.
 
     Insert and evict only note what changes: `query` writes all of it into the tree in one pass. The front F and the
@@ -61,7 +60,7 @@ class ReactiveBuffer(Generic[P]):
     def __init__(self, operator: Operator[P], capacity: int = 8) -> None:
         check(operator, self.card)
         self.operator = operator
-        self.minimum = _power_of_two(self.card, capacity)
+        self.minimum = least_capacity(self.card, capacity)
         """The capacity never falls below this: give a large one to be spared all resizing."""
         self._place: dict[int, int] = {}  # handle -> place, from 1
         self._at: dict[int, int] = {}  # place -> handle; a place not in it is free
@@ -107,6 +106,7 @@ class ReactiveBuffer(Generic[P]):
         if handle in self._place:
             msg = f"{self.card.name}: handle {handle} stands in the window already. Give each partial its own"
             raise IncrementalError(msg)
+        following = max(self._next, handle + 1)
         if before is not None:
             place = self._opened(self._find(before))
         else:
@@ -119,7 +119,7 @@ class ReactiveBuffer(Generic[P]):
             self._span += 1
             place = self._wrap(self._front + self._span - 1)
         self._put(place, handle, partial)
-        self._next = max(self._next, handle + 1)
+        self._next = following
 
     def evict(self, handle: int | None = None) -> None:
         """Drop the oldest partial, or the one that a handle names."""
@@ -153,15 +153,6 @@ class ReactiveBuffer(Generic[P]):
         assert whole is not EMPTY
         return whole
 
-    def snapshot(self) -> bytes:
-        """Write the state as bytes."""
-        return pack(self.card.name, self.operator, self.state())
-
-    @classmethod
-    def restore(cls, operator: Operator[P], data: bytes) -> Self:
-        """Make a buffer that goes on where the one that wrote `data` stopped."""
-        return cls.of_state(operator, unpack(cls.card.name, operator, data))
-
     def state(self) -> tuple[Any, ...]:
         """Give the state as plain values: the tree, the changes not yet written, and where the partials are."""
         places, handles = list(self._at), list(self._at.values())
@@ -187,7 +178,7 @@ class ReactiveBuffer(Generic[P]):
         """Copy the partials into a tree of another capacity; the next query builds its nodes, as Algorithm 1 does."""
         held = list(self._in_order())
         self._tree = self._blank(capacity)
-        self._pending, self._at = {}, {}
+        self._pending, self._at, self._place = {}, {}, {}
         self._front, self._span = 1, len(held)
         for place, (handle, partial) in enumerate(held, 1):
             self._put(place, handle, partial)
@@ -265,7 +256,8 @@ class ReactiveBuffer(Generic[P]):
         return (place - 1) % self._tree.capacity + 1
 
 
-def _power_of_two(card: Card, capacity: int) -> int:
+def least_capacity(card: Card, capacity: int) -> int:
+    """Round a capacity up to a power of two, and refuse what is none."""
     if isinstance(capacity, bool) or not isinstance(capacity, int) or capacity < 1:
         msg = f"{card.name}: capacity must be a whole number of at least 1, got {capacity!r}"
         raise IncrementalError(msg)

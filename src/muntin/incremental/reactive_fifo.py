@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Generic
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from muntin.errors import IncrementalError
-from muntin.incremental.snapshot import pack, unpack
+from muntin.incremental.reactive_buffer import ReactiveBuffer, least_capacity
+from muntin.incremental.restorable import Restorable
 from muntin.incremental.structure import Card, P, check, check_held
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
     from muntin.incremental.structure import Operator
 
 
-class FifoBuffer(Generic[P]):
+class FifoBuffer(Restorable[P]):
     """Keep a first-in first-out window in a flat tree used as a circular buffer, and batch changes until asked.
 
     Everything from the front F to the back B is in use and nothing else is, so no place needs a mark: on each level of
@@ -38,24 +39,12 @@ class FifoBuffer(Generic[P]):
 
     __slots__ = ("_changed", "_count", "_first", "_tree", "minimum", "operator")
 
-    card: ClassVar[Card] = Card(
-        name="Reactive Aggregator (FIFO)",
-        ordering="fifo",
-        needs="associative",
-        amortised="4 log2(c)",
-        worst="c + 2 log2(c)",
-        multi_query=None,
-        space="2c, below 8n",
-        paper="Tangwongsan, Hirzel, Schneider and Wu, VLDB 2015",
-    )
+    card: ClassVar[Card] = replace(ReactiveBuffer.card, name="Reactive Aggregator (FIFO)", ordering="fifo")
 
     def __init__(self, operator: Operator[P], capacity: int = 8) -> None:
         check(operator, self.card)
-        if isinstance(capacity, bool) or not isinstance(capacity, int) or capacity < 1:
-            msg = f"{self.card.name}: capacity must be a whole number of at least 1, got {capacity!r}"
-            raise IncrementalError(msg)
         self.operator = operator
-        self.minimum = 1 << (capacity - 1).bit_length()
+        self.minimum = least_capacity(self.card, capacity)
         """The capacity never falls below this: give a large one to be spared all resizing."""
         # Numbered as a heap: root 1, the places from `capacity` on. Slot 0 stays unused.
         self._tree: list[P] = [operator.identity] * (2 * self.minimum)
@@ -115,15 +104,6 @@ class FifoBuffer(Generic[P]):
             return self._tree[1]
         newer = self._prefix(self._node(self._count - 1))
         return self.operator.combine(self._suffix(self._first), newer)
-
-    def snapshot(self) -> bytes:
-        """Write the state as bytes."""
-        return pack(self.card.name, self.operator, self.state())
-
-    @classmethod
-    def restore(cls, operator: Operator[P], data: bytes) -> Self:
-        """Make a buffer that goes on where the one that wrote `data` stopped."""
-        return cls.of_state(operator, unpack(cls.card.name, operator, data))
 
     def state(self) -> tuple[Any, ...]:
         """Give the state as plain values: the tree, the changes not yet written, and where the window lies."""

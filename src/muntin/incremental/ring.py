@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Final, TypeVar
 
 T = TypeVar("T")
+
+LEAST: Final = 8
+"""A buffer as short as this is never halved."""
 
 
 def grown(slots: list[T], first: int, end: int, blank: T) -> list[T]:
@@ -15,11 +18,24 @@ def grown(slots: list[T], first: int, end: int, blank: T) -> list[T]:
     >>> grown(["e", "f", "c", "d"], 2, 6, "")
     ['', '', 'c', 'd', 'e', 'f', '', '']
     """
-    length = 2 * len(slots)
-    wider = [blank] * length
+    return _moved(slots, first, end, [blank] * (2 * len(slots)))
+
+
+def shrunk(slots: list[T], first: int, end: int, blank: T) -> list[T]:
+    """Halve a circular buffer that is less than a quarter full, so that a window gives back what a burst took.
+
+    The half is then at most half full: a quarter of it comes or goes before the next change, which that pays for.
+
+    >>> shrunk(["", "", "", "", "", "f", "", ""], 5, 6, "")
+    ['', 'f', '', '']
+    """
+    return _moved(slots, first, end, [blank] * (len(slots) // 2))
+
+
+def _moved(slots: list[T], first: int, end: int, into: list[T]) -> list[T]:
     for position in range(first, end):
-        wider[position & (length - 1)] = slots[position & (len(slots) - 1)]
-    return wider
+        into[position & (len(into) - 1)] = slots[position & (len(slots) - 1)]
+    return into
 
 
 def fitting(count: int) -> int:

@@ -19,8 +19,7 @@ from muntin.window.spec import Window, window_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from typing_extensions import Self
+    from typing import Self
 
     from muntin.incremental.structure import MultiRange, Operator, Structure
     from muntin.window.slices import Slicing

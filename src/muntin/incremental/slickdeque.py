@@ -10,7 +10,7 @@ from muntin.incremental.snapshot import pack, unpack
 from muntin.incremental.structure import Card, Operator, P, check, check_count, empty_window
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 # Why dropping is safe, for order and ties too. A combine that is associative and always selects one of its operands is
 # a maximum over a ranking: of two partials of different rank it selects the higher, and within one rank it is either

@@ -6,14 +6,13 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from muntin.errors import IncrementalError
-from muntin.incremental.ring import fitting, grown
+from muntin.incremental.ring import LEAST, fitting, grown, shrunk
 from muntin.incremental.snapshot import pack, unpack
 from muntin.incremental.structure import EMPTY, Card, Empty, Operator, P, check, check_count, empty_window
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from typing_extensions import Self
+    from typing import Self
 
 
 class SlickDequeInv(Generic[P]):
@@ -123,6 +122,8 @@ class SlickDequeInv(Generic[P]):
             self._whole = inverse(whole, self._partials[oldest])
         self._partials[oldest] = EMPTY
         self._first += 1
+        if 4 * rest < len(self._partials) > LEAST:
+            self._partials = shrunk(self._partials, self._first, self._end, EMPTY)
 
     def query(self) -> P:
         """Aggregate the whole window: no combine."""

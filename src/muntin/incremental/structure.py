@@ -10,8 +10,7 @@ from muntin.errors import AggregateError, IncrementalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from typing_extensions import Self
+    from typing import Self
 
 P = TypeVar("P")
 

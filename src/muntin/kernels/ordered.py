@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from muntin.kernels.component import OneComponent
 from muntin.kernels.halves import Halves
 from muntin.kernels.scan import UfuncScan
 
@@ -47,8 +48,8 @@ _LEAST ^= _MAGNITUDE
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
-    """Aggregate the smallest or the largest floats by their ranks.
+class Ordered(OneComponent):
+    """Aggregate the smallest or the largest floats by their ranks: the ufunc is `minimum` or `maximum`.
 
     >>> lane = Ordered(0, np.minimum)
     >>> out = (np.empty((1, 4)),)
@@ -56,15 +57,6 @@ class Ordered:
     >>> out[0]
     array([[ 0.5,  0.5, -2. , -2. ]])
     """
-
-    component: int
-    ufunc: np.ufunc
-    """`minimum` or `maximum`."""
-
-    @property
-    def components(self) -> slice:
-        """Say which component this is."""
-        return slice(self.component, self.component + 1)
 
     def slide(self, grid: Vector, length: int, lead: int, out: Vector) -> None:
         """Aggregate every `length` neighbouring columns, see `Lane`."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from muntin.kernels.component import OneComponent
+
 if TYPE_CHECKING:
     from muntin.incremental.columnar_operator import ColumnarOperator, Vector
 
@@ -34,17 +36,10 @@ class Scan(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class UfuncScan:
+class UfuncScan(OneComponent):
     """Scan one component that combines by a ufunc."""
 
-    component: int
-    ufunc: np.ufunc
     neutral: tuple[Any]
-
-    @property
-    def components(self) -> slice:
-        """Say which component this is."""
-        return slice(self.component, self.component + 1)
 
     def accumulate(self, x: Vector, out: Vector, *, backward: bool = False) -> None:
         """Write at each place the aggregate up to it; backward: from it to the end."""

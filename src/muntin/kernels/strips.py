@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from muntin.errors import AggregateError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 BATCH: Final = 1 << 18
 # A part of a stretch reads the panes of one window more than it has windows: so it has at least so many times as many.
 PARTS: Final = 4
+# No memory holds as many windows, and the sums of their numbers stay far from the end of 64-bit integers.
+MOST: Final = 1 << 48
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +71,10 @@ def strips(table: Panes, length: int, slide: int) -> Iterator[Strip]:
     bases, lasts = table.panes[firsts], table.panes[afters - 1]
     spans, lows = lasts - bases + 1, -((length - 1 - bases) // slide)
     counts = lasts // slide - lows + 1
+    emitted = counts.sum(dtype=np.float64)  # as integers they might wrap around
+    if emitted > MOST:
+        msg = f"{emitted:.3g} windows of {length} panes hold an event: too many. Use a longer slide, or wider panes"
+        raise AggregateError(msg)
     ends = np.cumsum(counts)
     part = length * max(PARTS, -(-BATCH // length))  # of whole blocks, see `Lane.slide`
     long = np.flatnonzero(counts > part + length)

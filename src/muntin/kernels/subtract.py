@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from muntin.kernels.component import OneComponent
+
 if TYPE_CHECKING:
     from muntin.incremental.columnar_operator import Array, Vector
 
@@ -25,7 +27,7 @@ def subtractable(ufunc: np.ufunc, dtype: np.dtype[Any]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Subtract:
+class Subtract(OneComponent):
     """Aggregate one component by prefix differences.
 
     >>> out = (np.empty((1, 6), np.int64),)
@@ -35,14 +37,6 @@ class Subtract:
     >>> Subtract(0, np.add).over((np.array([5, 3, 4, 6]),), np.array([0, 1]), np.array([1, 4]))
     (array([ 5, 13]),)
     """
-
-    component: int
-    ufunc: np.ufunc
-
-    @property
-    def components(self) -> slice:
-        """Say which component this is."""
-        return slice(self.component, self.component + 1)
 
     def slide(self, grid: Vector, length: int, lead: int, out: Vector) -> None:
         """Aggregate every `length` neighbouring columns, see `Lane`."""

@@ -121,12 +121,13 @@ class _Hopping:
         if len(counts) * int(counts.max()) == len(out):
             shape = (len(counts), int(counts[0]))
             out.keys.reshape(shape)[...] = keys[:, None]
-            hops = np.arange(0, shape[1] * self.window.slide, self.window.slide)
+            hops = np.arange(shape[1]) * self.window.slide
             np.add(starts[:, None], hops, out=out.starts.reshape(shape))
         else:
             out.keys[...] = np.repeat(keys, counts)
             before = np.cumsum(counts) - counts
-            out.starts[...] = np.arange(0, len(out) * self.window.slide, self.window.slide)
+            # Numbered through the strip this may pass 2**63; it wraps around, and back by what is added.
+            out.starts[...] = np.arange(len(out)) * self.window.slide
             out.starts[...] += np.repeat(starts - before * self.window.slide, counts)
         with np.errstate(all="ignore"):  # infinities and NaN are values like others, as in Spark
             if grid.suits(strip, self.slide):

@@ -84,3 +84,4 @@ class Held:
         # Amortised: at least as many tuples left since the last time as are kept now.
         if len(self._order) > 2 * len(self._live) + 8:
             self._order = [entry for entry in self._order if entry[1] in self._live]
+            self._live = dict(self._live)  # a dict keeps the memory of all it ever held; its copy does not

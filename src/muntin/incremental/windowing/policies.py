@@ -26,7 +26,7 @@ class Moment(NamedTuple):
     tuples: int
     punctuations: int
     furthest: Any = None
-    """The greatest position so far, for the policy that asks."""
+    """The greatest position so far, or the slide's anchor: what the policy that asks measures from."""
 
 
 class Policy(ABC):
@@ -160,17 +160,30 @@ class DeltaPolicy(Policy):
 
     def __post_init__(self) -> None:
         # A number, a timedelta, a decimal: whatever a difference of the attribute's values can be compared to.
-        if self.delta != self.delta or self.delta < self.delta - self.delta:
+        try:
+            wrong = self.delta != self.delta or self.delta < self.delta - self.delta
+        except TypeError as error:
+            msg = f"DeltaPolicy: delta must be a difference, as a number or a timedelta is, got {self.delta!r}"
+            raise WindowError(msg) from error
+        if wrong:
             msg = f"DeltaPolicy: delta must not be negative, got {self.delta!r}"
             raise WindowError(msg)
 
     def position(self, moment: Moment, attributes: Mapping[str, Any]) -> Any:
         """Place a tuple by the attribute's value."""
-        value = attributes.get(self.attribute)
-        if value is None or value != value:
+        value: Any = attributes.get(self.attribute)
+        origin = moment.furthest
+        try:
+            # NaN and the infinities have no distance, not even from themselves.
+            measured = value - value <= self.delta and (origin is None or value - origin is not None)
+        except (ArithmeticError, TypeError):
+            measured = False
+        if not measured:
             msg = (
                 f"DeltaPolicy measures by {self.attribute!r}, and a tuple at time {moment.time} has "
-                f"{'no such value' if value is None else value}. Drop or fill such tuples before the window"
+                f"{'no such value' if value is None else repr(value)}, which has no distance"
+                f"{'' if origin is None else f' from {origin!r}'} to compare with {self.delta!r}. "
+                "Drop, fill or cast such values before the window"
             )
             raise WindowError(msg)
         return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,8 +14,7 @@ from muntin.incremental.windowing.policies import Moment, Sliding, Tumbling
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
-
-    from typing_extensions import Self
+    from typing import Self
 
 WHOLE: Final = ()
 """The key of a window that is not partitioned."""
@@ -74,7 +74,8 @@ class Windower:
         self.late = 0
         self._next = 0
         # In the order of their last tuples where `idle` is given, else of their first.
-        self._partitions: dict[Hashable, _Partition] = {}
+        # Not a plain dict, which looks for its first key behind all that were taken out before it.
+        self._partitions: OrderedDict[Hashable, _Partition] = OrderedDict()
 
     @property
     def keys(self) -> tuple[Hashable, ...]:
@@ -86,7 +87,7 @@ class Windower:
         key = key if self.partitioned else WHOLE
         extent, slide = self.window.extent, self.window.slide
         before, now = self.time, self._clock(time)
-        # An attribute that is missing is found out before anything has changed.
+        # An attribute that is missing, or of another type than before, is found out before anything has changed.
         known = self._partitions.get(key)
         partition = _Partition(now) if known is None else known
         position, along = self._positions(partition, time, attributes)
@@ -106,9 +107,9 @@ class Windower:
             # As the window stood before this tuple came, with all that was in it then.
             events += self._fire(key, partition, before, before)
             partition.anchor = along
-        if self.idle is not None:
-            self._partitions.pop(key, None)
         self._partitions[key] = partition
+        if self.idle is not None:
+            self._partitions.move_to_end(key)
         partition.since, partition.tuples, partition.furthest = now, partition.tuples + 1, furthest
         events += self._expire(key, partition, now)
         following = partition.held.add(self._next, time, position)
@@ -166,8 +167,9 @@ class Windower:
 
     def _positions(self, partition: _Partition, time: int, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
         """Place a tuple as the extent and as the slide measure."""
-        arrival = Moment(time, partition.tuples + 1, partition.punctuations)
-        return self.window.extent.position(arrival, attributes), self.window.slide.position(arrival, attributes)
+        reached = (time, partition.tuples + 1, partition.punctuations)
+        position = self.window.extent.position(Moment(*reached, partition.furthest), attributes)
+        return position, self.window.slide.position(Moment(*reached, partition.anchor), attributes)
 
     def _clock(self, time: int) -> int:
         if isinstance(time, bool) or not isinstance(time, int):
