@@ -3,7 +3,8 @@
 
 bin := .venv/bin
 # Spark must start the Java that set-up found, also where JAVA_HOME or PATH lead to an older one.
-with_java = JAVA_HOME="$$(cat .venv/java-home)"
+# Its Python workers would otherwise run whatever python3 PATH has, without the locked packages.
+with_spark = JAVA_HOME="$$(cat .venv/java-home)" PYSPARK_PYTHON="$(CURDIR)/$(bin)/python"
 
 .PHONY: help setup demo test check lint bench lock clean
 
@@ -14,13 +15,13 @@ setup: ## make .venv, install the locked packages, find or install Java 17+
 	@scripts/setup.sh
 
 demo: setup ## plan the running example: windows of 20, 30 and 40 minutes, MIN
-	$(with_java) $(bin)/muntin plan --window 20m --window 30m --window 40m --agg min --unit minute --rate 1
+	$(with_spark) $(bin)/muntin plan --window 20m --window 30m --window 40m --agg min --unit minute --rate 1
 
 test: setup ## run all tests
-	$(with_java) $(bin)/python -m pytest
+	$(with_spark) $(bin)/python -m pytest
 
 check: lint ## lint, check types, run the fast tests
-	$(with_java) $(bin)/python -m pytest -m "not slow"
+	$(with_spark) $(bin)/python -m pytest -m "not slow"
 
 lint: setup ## lint, check the format and the types
 	$(bin)/ruff check
@@ -28,8 +29,8 @@ lint: setup ## lint, check the format and the types
 	$(bin)/mypy
 
 bench: setup ## measure the optimizer and its gap to the optimum, into report/
-	$(with_java) $(bin)/muntin bench optimizer --out report/
-	$(with_java) $(bin)/muntin bench gap --out report/
+	$(with_spark) $(bin)/muntin bench optimizer --out report/
+	$(with_spark) $(bin)/muntin bench gap --out report/
 
 lock: ## write requirements.lock anew from pyproject.toml (LOCK=--upgrade: newest versions)
 	@scripts/lock.sh $(LOCK)

@@ -53,7 +53,7 @@ search() {
 
 if ! search; then
   if may_apt; then
-    # The newest Debian and Ubuntu have dropped 17, and older ones have no 25.
+    # Spark 4.3 runs on each of these. The newest Debian and Ubuntu have dropped 17, and older ones have no 25.
     apt_install "openjdk-$least-jre-headless" openjdk-21-jre-headless openjdk-25-jre-headless \
       default-jre-headless || true
   fi

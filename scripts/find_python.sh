@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Print the path of a Python >= 3.10 that can make virtual environments: $PYTHON, or the first one on PATH.
+# Print the path of a Python >= 3.11 that can make virtual environments: $PYTHON, or the first one on PATH.
 set -euo pipefail
 # shellcheck source=scripts/apt.sh
 . "$(dirname "$0")/apt.sh"
 
-readonly names="python3 python3.13 python3.12 python3.11 python3.10"
+readonly names="python3 python3.14 python3.13 python3.12 python3.11"
 
 # A name on PATH proves nothing (pyenv leaves shims of versions that are off), so every candidate is run.
 path_if_recent() {
-  "$1" -c 'import sys; sys.version_info >= (3, 10) or sys.exit(1); print(sys.executable)' 2>/dev/null
+  "$1" -c 'import sys; sys.version_info >= (3, 11) or sys.exit(1); print(sys.executable)' 2>/dev/null
 }
 
 version() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])'; }
@@ -31,7 +31,7 @@ search() {
 
 if [ -n "${PYTHON:-}" ]; then
   python=$(path_if_recent "$PYTHON") ||
-    die "PYTHON=$PYTHON is not a working Python >= 3.10." \
+    die "PYTHON=$PYTHON is not a working Python >= 3.11." \
       "Give the path of one (make setup PYTHON=/usr/bin/python3.12), or leave PYTHON unset to search PATH."
 else
   python=$(search)
@@ -39,7 +39,7 @@ else
     apt_install python3-venv && python=$(search) # It brings python3 with it.
   fi
   [ -n "$python" ] ||
-    die "no Python >= 3.10 on PATH (looked for: $names). Install one, then run make again:" \
+    die "no Python >= 3.11 on PATH (looked for: $names). Install one, then run make again:" \
       "  Debian, Ubuntu:  sudo apt-get install -y python3 python3-venv" \
       "  Fedora, RHEL:    sudo dnf install -y python3.12" \
       "  macOS:           brew install python@3.12" \
@@ -56,7 +56,7 @@ if ! makes_venvs "$python"; then
     die "$python cannot make virtual environments: its ensurepip module is missing." \
       "Install it, then run make again:" \
       "  sudo apt-get install -y $package" \
-      "or name another Python >= 3.10: make setup PYTHON=/path/to/python3"
+      "or name another Python >= 3.11: make setup PYTHON=/path/to/python3"
 fi
 
 echo "$python"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Write requirements.lock from pyproject.toml: names, versions and hashes for every platform and Python >= 3.10.
+# Write requirements.lock from pyproject.toml: names, versions and hashes for every platform and Python >= 3.11.
 # Versions already locked stay where they still fit; `scripts/lock.sh --upgrade` takes the newest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -23,13 +23,15 @@ backend=$(sed -n 's/^requires = \["\([^"]*\)"\]$/\1/p' pyproject.toml)
   die "the oldest Python or the build backend cannot be read from pyproject.toml." \
     'Keep a line  requires-python = ">=X.Y"  and a line  requires = ["one build backend"]  in it.'
 
-# The build runs without isolation, so its backend is locked too, and `editables`, which hatchling asks for
-# only when it makes an editable install.
-note "resolving pyproject.toml for Python >= $oldest"
+# Builds run without isolation, so their backends are locked too: our own; `editables`, which hatchling asks for
+# only when it makes an editable install; and setuptools, which builds pyspark (since 70.1 without `wheel`).
+# Wheels only, but for pyspark: it has none, and tells its dependencies only to whoever builds it.
+note "resolving pyproject.toml for Python >= $oldest (the first time it fetches pyspark, 456 MB)"
 cp $lock "$new" 2>/dev/null || true
-printf '%s\n' "$backend" 'editables~=0.3' |
-  $venv/bin/uv pip compile --quiet --universal --python-version "$oldest" --group dev --generate-hashes \
-    --no-annotate --no-header --no-emit-index-url --no-emit-find-links --no-build --output-file "$new" "$@" pyproject.toml - >/dev/null
+printf '%s\n' "$backend" 'editables~=0.3' 'setuptools>=70.1' |
+  $venv/bin/uv pip compile --quiet --universal --python-version "$oldest" --extra spark --group dev \
+    --only-binary :all: --no-binary pyspark --generate-hashes --no-annotate --no-header \
+    --no-emit-index-url --no-emit-find-links --output-file "$new" "$@" pyproject.toml - >/dev/null
 
 if grep -n '://' "$new" >&2; then
   die "the new lock holds addresses (above), so $lock is left as it was." \

@@ -20,6 +20,9 @@ print(hashlib.sha256(b"".join(open(f, "rb").read() for f in sys.argv[1:])).hexdi
 ' requirements.lock pyproject.toml
 }
 
+# Its lines in the lock, as a range for sed: from the name to the first line that is not continued.
+readonly pyspark='^pyspark==/,/[^\\]$'
+
 pip_install() { $venv/bin/python -m pip --disable-pip-version-check --quiet install "$@"; }
 
 if [ -z "${PYTHON:-}" ] && [ -f $stamp ] && $venv/bin/python -c '' 2>/dev/null; then
@@ -41,10 +44,16 @@ if [ "$built" != "$wanted" ] || ! [ -x $venv/bin/python ]; then
   fi
   note "installing the packages of requirements.lock, checked by hash, into $venv"
   # Wheels only: building a source archive would fetch build tools that no hash in the lock vouches for.
-  pip_install --require-hashes --only-binary :all: -r requirements.lock ||
+  # pyspark alone is published as nothing but an archive, and waits until its locked build tool is there.
+  sed "/$pyspark/d" requirements.lock | pip_install --require-hashes --only-binary :all: -r /dev/stdin ||
     die "the packages of requirements.lock could not be installed; pip says why above." \
       "Where it found no matching distribution, this Python or platform has no wheel for it:" \
       "try another Python (make setup PYTHON=/path/to/python3.12), or renew the lock (make lock)."
+  note "installing pyspark: 456 MB to fetch and build the first time, from pip's cache after that"
+  sed -n "/$pyspark/p" requirements.lock |
+    pip_install --require-hashes --no-deps --no-build-isolation --use-pep517 -r /dev/stdin ||
+    die "pyspark could not be installed; pip says why above." \
+      "To build it takes 2.5 GB in ${TMPDIR:-/tmp} for a while: set TMPDIR to a directory with that much room."
   pip_install --no-index --no-deps --no-build-isolation -e .
   printf '%s\n' "$wanted" >$stamp.new
   mv $stamp.new $stamp

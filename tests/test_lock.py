@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 from packaging.requirements import Requirement
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 ROOT = Path(__file__).parents[1]
 
@@ -36,9 +31,13 @@ def test_the_lock_holds_names_versions_and_hashes_only() -> None:
 
 def test_the_lock_satisfies_pyproject() -> None:
     project = pyproject()
-    asked = (
-        project["project"]["dependencies"] + project["dependency-groups"]["dev"] + project["build-system"]["requires"]
-    )
+    asked = [
+        *project["project"]["dependencies"],
+        *project["project"]["optional-dependencies"]["spark"],
+        *project["dependency-groups"]["dev"],
+        *project["build-system"]["requires"],
+        "setuptools>=70.1",  # builds pyspark; before 70.1 it needs `wheel` beside it
+    ]
     for requirement in map(Requirement, asked):
         versions = locked().get(requirement.name, [])
         assert versions, f"{requirement.name} is not in requirements.lock: run `make lock`"
@@ -47,6 +46,22 @@ def test_the_lock_satisfies_pyproject() -> None:
 
 def test_uv_is_not_locked() -> None:
     assert "uv" not in locked()
+
+
+def test_pyspark_has_one_hash_and_comes_only_with_the_extra() -> None:
+    # Set-up takes wheels only, but for pyspark, which has one file: a source archive. A second file would be a wheel.
+    block = re.findall(r"^pyspark==\S+ \\\n(?:.+\\\n)*.+$", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    assert [entry.count("--hash=") for entry in block] == [1]
+    # A cluster brings its own Spark, which `pip install muntin` must not replace.
+    assert not any(re.match("pyspark", asked) for asked in pyproject()["project"]["dependencies"])
+
+
+def test_every_dependency_has_its_row_in_the_documents() -> None:
+    project = pyproject()
+    asked = project["project"]["dependencies"] + project["project"]["optional-dependencies"]["spark"]
+    asked += project["dependency-groups"]["dev"] + project["build-system"]["requires"]
+    rows = re.findall(r"^\| (`.+?) \|", (ROOT / "docs/dependencies.md").read_text(), re.MULTILINE)
+    assert {Requirement(each).name for each in asked} <= set(re.findall(r"`([\w-]+)`", " ".join(rows)))
 
 
 def test_set_up_and_pyproject_agree_on_the_oldest_python() -> None:

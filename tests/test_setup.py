@@ -6,6 +6,7 @@ The scripts run for real, on a PATH that holds nothing but the tools they may us
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -181,12 +182,12 @@ def test_the_first_recent_python_is_taken(machine: Machine) -> None:
     assert (done.returncode, done.stdout.strip()) == (0, sys.executable)
 
 
-def test_a_version_below_3_10_is_refused(machine: Machine) -> None:
+def test_a_version_below_3_11_is_refused(machine: Machine) -> None:
     # The real interpreter, made to believe that it is an older one.
-    body = f"""shift; exec "{sys.executable}" -c "import sys; sys.version_info = (3, 9, 18); $1" """
+    body = f"""shift; exec "{sys.executable}" -c "import sys; sys.version_info = (3, 10, 13); $1" """
     machine.fake("python3", body)
     assert machine.run("find_python.sh").returncode == 1
-    machine.fake("python3", body.replace("(3, 9, 18)", "(3, 10, 0)"))
+    machine.fake("python3", body.replace("(3, 10, 13)", "(3, 11, 0)"))
     assert machine.run("find_python.sh").returncode == 0
 
 
@@ -195,13 +196,13 @@ def test_a_python_override_that_does_not_work_is_named(machine: Machine) -> None
     machine.env["PYTHON"] = "/nowhere/python3"
     done = machine.run("find_python.sh")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "PYTHON=/nowhere/python3 is not a working Python >= 3.10." in done.stderr
+    assert "PYTHON=/nowhere/python3 is not a working Python >= 3.11." in done.stderr
 
 
 def test_no_python_says_what_to_run(machine: Machine) -> None:
     done = machine.run("find_python.sh")
     assert done.returncode == 1
-    assert "no Python >= 3.10 on PATH" in done.stderr
+    assert "no Python >= 3.11 on PATH" in done.stderr
     assert "sudo apt-get install -y python3 python3-venv" in done.stderr
 
 
@@ -246,6 +247,7 @@ class Checkout:
         for path in [*ROOT.glob("scripts/*.sh"), ROOT / "requirements.lock", ROOT / "pyproject.toml"]:
             shutil.copy(path, self.root / path.relative_to(ROOT))
         self.log = machine.directory / "python.log"
+        self.asked = machine.directory / "pip.log"
         self.stamp = self.root / ".venv" / "muntin-setup"
         machine.java("17.0.15", machine.jvms / "jdk")
         self.python("python3")
@@ -257,7 +259,9 @@ class Checkout:
             f"""case "$*" in
             *sys.executable*) echo "$0" ;;
             "-m venv"*) echo venv >>{self.log}; rm -rf .venv; mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
-            "-m pip"*) echo pip >>{self.log}; [ ! -e {self.machine.directory}/pip-fails ] ;;
+            "-m pip"*) echo pip >>{self.log}
+                 case "$*" in *" /dev/stdin"*) {{ echo "$*"; cat; }} >>{self.asked} ;; esac
+                 [ ! -e {self.machine.directory}/pip-fails ] ;;
             -c*) code=$2; shift 2
                  code="import sys; sys.base_prefix = '{base}'; $code"
                  exec "{sys.executable}" -c "$code" "$@" ;;
@@ -278,8 +282,8 @@ def checkout(machine: Machine) -> Checkout:
 
 
 Outcome = tuple[int, list[str]]
-FROM_NOTHING: Outcome = (0, ["venv", "pip", "pip"])
-IN_PLACE: Outcome = (0, ["pip", "pip"])
+FROM_NOTHING: Outcome = (0, ["venv", "pip", "pip", "pip"])
+IN_PLACE: Outcome = (0, ["pip", "pip", "pip"])
 NOTHING: Outcome = (0, [])
 
 
@@ -287,6 +291,18 @@ def test_the_second_set_up_installs_nothing(checkout: Checkout) -> None:
     assert checkout.setup() == FROM_NOTHING
     assert checkout.setup() == NOTHING
     assert (checkout.root / ".venv/java-home").read_text().strip() == str(checkout.machine.jvms / "jdk")
+
+
+def test_wheels_come_first_and_pyspark_alone_is_built(checkout: Checkout) -> None:
+    checkout.setup()
+    _, wheels, pyspark = re.split(r"^-m pip ", checkout.asked.read_text(), flags=re.MULTILINE)
+    (wheels_options, wheels), (pyspark_options, pyspark) = (given.split("\n", 1) for given in (wheels, pyspark))
+    assert "--require-hashes --only-binary :all:" in wheels_options
+    assert "--require-hashes --no-deps --no-build-isolation" in pyspark_options
+    assert re.fullmatch(r"pyspark==\S+ \\\n(    --hash=\S+ \\\n)*    --hash=\S+\n", pyspark)
+    # Taking those lines out of the lock is all that the first step does to it.
+    before, after = (checkout.root / "requirements.lock").read_text().split(pyspark)
+    assert wheels == before + after
 
 
 @pytest.mark.parametrize("name", ["requirements.lock", "pyproject.toml"])
@@ -339,7 +355,7 @@ def test_a_vanished_python_rebuilds(checkout: Checkout) -> None:
 def test_missing_java_fails_but_keeps_the_packages(checkout: Checkout) -> None:
     jdk = checkout.machine.jvms / "jdk"
     jdk.rename(checkout.machine.directory / "away")
-    assert checkout.setup() == (1, ["venv", "pip", "pip"])
+    assert checkout.setup() == (1, ["venv", "pip", "pip", "pip"])
     (checkout.machine.directory / "away").rename(jdk)
     assert checkout.setup() == NOTHING
 
