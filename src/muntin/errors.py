@@ -33,3 +33,14 @@ class IncrementalError(MuntinError):
 
 class ShowError(MuntinError):
     """A plan cannot be drawn in the form asked for."""
+
+
+class SqlError(MuntinError):
+    """A query in SQL cannot be read, or asks for what is not offered; `line` and `column` count from 1."""
+
+    line: int | None = None
+    column: int | None = None
+
+
+class QueryError(MuntinError):
+    """A query names columns, windows or aggregates that do not go together."""

@@ -1,0 +1,1 @@
+"""What users ask for: queries as values, written in Python or SQL."""

@@ -1,0 +1,1 @@
+"""Everything that touches Spark: the plan written by hand, and ours."""

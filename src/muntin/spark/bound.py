@@ -1,0 +1,180 @@
+"""A query bound to its DataFrame: columns found, types checked, each aggregate with its recipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from muntin.errors import QueryError
+from muntin.spark.recipes.catalog import known, recipe
+from muntin.spark.recipes.coding import ntz_from_micros, ntz_micros
+from muntin.spark.recipes.part import Input
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from muntin.aggregate.algebra import Aggregate
+    from muntin.declare.query import WindowQuery
+    from muntin.spark.recipes.part import Recipe
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A query whose columns are known.
+
+    `events` are the rows of the source that have a time. `recipes` hold the aggregates that Spark computes,
+    `custom` those that users wrote, with the columns that they read.
+    """
+
+    query: WindowQuery
+    events: DataFrame
+    time: Column
+    ntz: bool
+    schema: T.StructType
+    recipes: dict[str, Recipe]
+    custom: dict[str, tuple[Input, ...]]
+
+    @property
+    def micros(self) -> Column:
+        """The time of an event in microseconds since 1970, in UTC or, without zone, by its own clock."""
+        return ntz_micros(self.time) if self.ntz else F.unix_micros(self.time)
+
+    @property
+    def keys(self) -> list[Column]:
+        """The keys, as columns of the events."""
+        return [field(self.events, name).alias(name) for name in self.query.keys]
+
+    @property
+    def time_type(self) -> T.DataType:
+        """The type of the windows' starts and ends."""
+        return T.TimestampNTZType() if self.ntz else T.TimestampType()
+
+    def key_type(self, name: str) -> T.DataType:
+        """Give a key's type."""
+        return self.schema[name].dataType
+
+    def window(self, start: Column, end: Column) -> Column:
+        """Make a window's struct from microseconds."""
+        at = ntz_from_micros if self.ntz else F.timestamp_micros
+        return F.struct(at(start).alias("start"), at(end).alias("end"))
+
+
+def bind(query: WindowQuery) -> Bound:
+    """Find a query's columns in its DataFrame; a clear error before any job starts."""
+    source: DataFrame = query.source
+    schema = source.schema
+    _check_columns(query, source.columns)
+    time = field(source, query.time)
+    time_type = _type_of(source, time, f"the time column {query.time!r}")
+    if not isinstance(time_type, (T.TimestampType, T.TimestampNTZType)):
+        msg = (
+            f"the time column {query.time!r} is of type {time_type.simpleString()}: windows need a timestamp. "
+            f"{_HOW_TO_TIME.get(type(time_type), 'Cast it first')}"
+        )
+        raise QueryError(msg)
+    ntz = isinstance(time_type, T.TimestampNTZType)
+    micros = ntz_micros(time) if ntz else F.unix_micros(time)
+    recipes: dict[str, Recipe] = {}
+    custom: dict[str, tuple[Input, ...]] = {}
+    kept_keys = []
+    for name in query.keys:
+        kind = _type_of(source, field(source, name), f"the key {name!r}")
+        if isinstance(kind, (T.MapType, T.VariantType)):
+            msg = f"the key {name!r} is of type {kind.simpleString()}, which Spark cannot group by. Take a field of it"
+            raise QueryError(msg)
+        kept_keys.append(T.StructField(name, kind))
+    for name, aggregate in query.aggregates:
+        inputs, kept = _inputs(source, name, aggregate)
+        if known(aggregate.function.name):
+            recipes[name] = recipe(name, aggregate, inputs, micros, kept)
+        else:
+            _check_returns(name, aggregate)
+            custom[name] = tuple(inputs)
+    events = source.where(time.isNotNull())
+    return Bound(query, events, time, ntz, T.StructType(kept_keys), recipes, custom)
+
+
+def field(frame: DataFrame, name: str) -> Column:
+    """Take a column by its name, dots and all, or a field of one by its path."""
+    if name in frame.columns:
+        return F.col("`" + name.replace("`", "``") + "`")
+    return F.col(name)
+
+
+_HOW_TO_TIME = {
+    T.StringType: "Use to_timestamp(...) first",
+    T.DateType: "Cast it to timestamp first",
+    T.LongType: "Use timestamp_seconds, timestamp_millis or timestamp_micros first, as its unit is",
+    T.IntegerType: "Use timestamp_seconds first",
+    T.DoubleType: "Use timestamp_seconds first",
+}
+
+
+def _check_columns(query: WindowQuery, columns: list[str]) -> None:
+    names = [("the time column", query.time), *(("the key", key) for key in query.keys)]
+    for name, aggregate in query.aggregates:
+        names += [(f"`{name}` reads", column) for column in aggregate.columns if isinstance(column, str)]
+    there = {column.lower() for column in columns}
+    for role, name in names:
+        # A path into a struct is left to Spark: only its root is looked for.
+        if name.lower() in there or name.split(".")[0].strip("`").lower() in there:
+            continue
+        near = get_close_matches(name, columns, 1, 0.6)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        msg = f"{role} {name!r}: there is no such column; {hint}The DataFrame has {', '.join(columns)}"
+        raise QueryError(msg)
+
+
+def _inputs(source: DataFrame, name: str, aggregate: Aggregate) -> tuple[list[Input], Column | None]:
+    """Find what an aggregate reads; where it has a filter, rows that do not pass read as null."""
+    kept = aggregate.filter
+    if isinstance(kept, str):
+        kept = F.expr(kept)
+    if kept is not None and not isinstance(kept, Column):
+        msg = f"`{name}`: a filter is SQL text or a Spark expression, got {kept!r}"
+        raise QueryError(msg)
+    if kept is not None:
+        kind = _type_of(source, kept, f"`{name}`: the filter")
+        if not isinstance(kind, T.BooleanType):
+            msg = f"`{name}`: the filter is of type {kind.simpleString()}, not a condition. Compare it with something"
+            raise QueryError(msg)
+    columns = list(aggregate.columns) or [F.lit(1)]
+    found = []
+    for column in columns:
+        taken = field(source, column) if isinstance(column, str) else column
+        token = column if isinstance(column, str) else str(column).removeprefix("Column<'").removesuffix("'>")
+        kind = _type_of(source, taken, f"`{name}`: {token}")
+        if kept is not None:
+            taken, token = F.when(kept, taken), f"{token} where {kept}"
+        found.append(Input(taken, kind, token))
+    return found, kept
+
+
+def _type_of(source: DataFrame, column: Column, what: str) -> T.DataType:
+    try:
+        return source.select(column.alias("c")).schema[0].dataType
+    except (AnalysisException, ParseException) as error:
+        reason = str(error).split("\n", 1)[0].split(" SQLSTATE:", 1)[0]
+        msg = f"{what} cannot be taken from the DataFrame: {reason}"
+        raise QueryError(msg) from error
+
+
+def _check_returns(name: str, aggregate: Aggregate) -> None:
+    function = aggregate.function
+    if not function.returns:
+        msg = (
+            f"`{name}`: Spark must know the type that `{function.name}` returns. "
+            f"Define it with returns=, for example agg.define('{function.name}', ..., returns='double')"
+        )
+        raise QueryError(msg)
+    try:
+        T.DataType.fromDDL(function.returns)
+    except (AnalysisException, ParseException) as error:
+        msg = f"`{name}`: {function.returns!r} is no type that Spark knows. Write for example 'double' or 'array<string>'"
+        raise QueryError(msg) from error

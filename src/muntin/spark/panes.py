@@ -1,0 +1,69 @@
+"""Events to panes: one aggregate in the JVM, over integers and not over structs of timestamps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from pyspark.sql import Column, DataFrame
+
+    from muntin.spark.bound import Bound
+    from muntin.spark.recipes.part import Part
+
+PANE: Final = "_mt_p"
+BUCKET: Final = "_mt_b"
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Equal panes: pane p begins at `p * width + offset` microseconds."""
+
+    width: int
+    offset: int
+
+    def pane(self, micros: Column) -> Column:
+        """Find the pane of a time, before 1970 too: `div` rounds towards zero, so the rest is taken off first."""
+        shifted = micros - self.offset if self.offset else micros
+        return floor_div(shifted, self.width)
+
+    def start(self, pane: Column) -> Column:
+        """Find where a pane begins, in microseconds."""
+        start = pane * F.lit(self.width)
+        return start + self.offset if self.offset else start
+
+
+def floor_div(x: Column, by: int) -> Column:
+    """Divide and round down."""
+    if by == 1:
+        return x
+    return F.call_function("div", x - F.pmod(x, F.lit(by)), F.lit(by))
+
+
+def parts_of(bound: Bound, names: Collection[str]) -> dict[str, tuple[str, Part]]:
+    """Gather the partials of some aggregates, each once: by name, its column and itself."""
+    parts = {part.name: part for name in names for part in bound.recipes[name].parts}
+    return {name: (f"_mt_x{place}", part) for place, (name, part) in enumerate(parts.items())}
+
+
+def key_columns(bound: Bound) -> list[Column]:
+    """Take the keys by name, from a frame that came after the events."""
+    return [quoted(name) for name in bound.query.keys]
+
+
+def quoted(name: str) -> Column:
+    """Take a column by its name, whatever letters it has."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def panes(bound: Bound, grid: Grid, parts: Mapping[str, tuple[str, Part]]) -> DataFrame:
+    """Aggregate the events of each key and pane: keys, pane number, partials."""
+    made = [part.make.alias(column) for column, part in parts.values()]
+    if not made:
+        # Nothing to compute, but which panes there are still matters.
+        return bound.events.select(*bound.keys, grid.pane(bound.micros).alias(PANE)).distinct()
+    return bound.events.groupBy(*bound.keys, grid.pane(bound.micros).alias(PANE)).agg(*made)

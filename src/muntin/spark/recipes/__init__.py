@@ -1,0 +1,1 @@
+"""How Spark computes each aggregate: from events, by partials, and by NumPy kernels."""

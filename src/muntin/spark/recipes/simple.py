@@ -1,0 +1,130 @@
+"""Counts, sums, means and extrema: partials that Spark's own sum, min and max merge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from muntin.spark.recipes.coding import coding
+from muntin.spark.recipes.part import Input, Lane, Part, Recipe
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+# Beyond it, two roundings of a decimal mean might not be one: see `_decimal_mean`.
+_SAFE_SCALE = 6
+
+
+def count(inputs: list[Input]) -> Recipe:
+    """Count events, or values that are not null."""
+    part = count_part(inputs[0])
+    return Recipe(part.make, (part,), lambda parts: parts[part.name])
+
+
+def count_part(value: Input) -> Part:
+    """Count the values that are not null, as a part."""
+    lane = Lane("count", (), "raw", {"n": _as_is}, {"n": T.LongType()})
+    return Part(f"count({value.token})", F.count(value.column), F.sum, lane)
+
+
+def total(inputs: list[Input]) -> Recipe:
+    """Add up numbers: integers and decimals exactly."""
+    part, exact = sum_part(inputs[0]), inputs[0].type
+    if isinstance(exact, T.DecimalType):
+        # Each merge adds ten digits to the type; the result's type is that of one sum.
+        wanted = _sum_type(exact)
+        return Recipe(part.make, (part,), lambda parts: parts[part.name].cast(wanted))
+    return Recipe(part.make, (part,), lambda parts: parts[part.name])
+
+
+def sum_part(value: Input) -> Part:
+    """Add up values, as a part."""
+    name = f"sum({value.token})"
+    if isinstance(value.type, (T.FloatType, T.DoubleType)):
+        return Part(name, F.sum(value.column), F.sum, Lane("sum", ("float64",), "lift", {"t": _as_is}, {"t": T.DoubleType()}))
+    if isinstance(value.type, T.IntegralType):
+        return Part(name, F.sum(value.column), F.sum, Lane("sum", ("int64",), "lift", {"t": _as_is}, {"t": T.LongType()}))
+    if isinstance(value.type, T.DecimalType):
+        wanted = _sum_type(value.type)
+        return Part(name, F.sum(value.column), lambda partial: F.sum(partial).cast(wanted))
+    return Part(name, F.sum(value.column), F.sum)
+
+
+def mean(inputs: list[Input]) -> Recipe:
+    """Average numbers, as Spark does: decimals as decimals, all others as doubles."""
+    value = inputs[0]
+    native, n = F.avg(value.column), count_part(value)
+    if isinstance(value.type, T.DecimalType):
+        if value.type.scale > _SAFE_SCALE:
+            return Recipe(native)
+        of = value.type
+        t = sum_part(value)
+        return Recipe(native, (t, n), lambda parts: _decimal_mean(parts[t.name], parts[n.name], of))
+    if not isinstance(value.type, T.NumericType):
+        return Recipe(native)
+    doubled = Input(value.column.cast("double"), T.DoubleType(), f"double({value.token})")
+    t = sum_part(value if isinstance(value.type, (T.FloatType, T.DoubleType)) else doubled)
+    # nullif: a window of nulls only has the mean null, and a division by zero would be an error.
+    return Recipe(native, (t, n), lambda parts: parts[t.name] / F.nullif(parts[n.name], F.lit(0)))
+
+
+def least(inputs: list[Input]) -> Recipe:
+    """Find the smallest value."""
+    part = extreme_part(inputs[0], largest=False)
+    return Recipe(part.make, (part,), lambda parts: parts[part.name])
+
+
+def greatest(inputs: list[Input]) -> Recipe:
+    """Find the largest value, NaN above all."""
+    part = extreme_part(inputs[0], largest=True)
+    return Recipe(part.make, (part,), lambda parts: parts[part.name])
+
+
+def extent(inputs: list[Input]) -> Recipe:
+    """Measure the distance from the smallest value to the largest."""
+    low, high = extreme_part(inputs[0], largest=False), extreme_part(inputs[0], largest=True)
+    return Recipe(high.make - low.make, (low, high), lambda parts: parts[high.name] - parts[low.name])
+
+
+def any_true(inputs: list[Input]) -> Recipe:
+    """Tell whether a value is true."""
+    part = extreme_part(inputs[0], largest=True)
+    return Recipe(F.bool_or(inputs[0].column), (part,), lambda parts: parts[part.name])
+
+
+def all_true(inputs: list[Input]) -> Recipe:
+    """Tell whether every value is true."""
+    part = extreme_part(inputs[0], largest=False)
+    return Recipe(F.bool_and(inputs[0].column), (part,), lambda parts: parts[part.name])
+
+
+def extreme_part(value: Input, *, largest: bool) -> Part:
+    """Find the smallest or largest value, as a part."""
+    name, aggregate = ("max", F.max) if largest else ("min", F.min)
+    code = coding(value.type)
+    lane = None
+    if code is not None:
+        back: dict[str, T.DataType] = {"v": code.crosses}
+        lane = Lane(name, (code.dtype,), "lift", {"v": code.encode}, back, lambda columns: code.decode(columns["v"]))
+    return Part(f"{name}({value.token})", aggregate(value.column), aggregate, lane)
+
+
+def _as_is(column: Column) -> Column:
+    return column
+
+
+def _sum_type(of: T.DecimalType) -> T.DecimalType:
+    """Give the type of Spark's sum of decimals: ten digits more, 38 at most."""
+    return T.DecimalType(min(of.precision + 10, 38), of.scale)
+
+
+def _decimal_mean(total: Column, n: Column, of: T.DecimalType) -> Column:
+    """Divide as Spark's avg does, and round to its type: 4 digits more, 38 at most.
+
+    Spark rounds the exact quotient once; here the division rounds to 6 + 14 digits or so, and the cast again. That
+    could differ only where the quotient is nearer to a tie than 1e-20, for which n would have to exceed 1e9.
+    """
+    wanted = T.DecimalType(min(of.precision + 4, 38), min(of.scale + 4, 38))
+    return (total / F.nullif(n, F.lit(0)).cast("decimal(20,0)")).cast(wanted)

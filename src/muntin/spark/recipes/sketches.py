@@ -1,0 +1,64 @@
+"""Sketches: Spark's own, merged by Spark's own functions, and holistic aggregates, which have nothing to merge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from muntin.spark.recipes.part import Input, Part, Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import Column
+
+
+def approx_distinct(inputs: list[Input], lg_k: int) -> Recipe:
+    """Estimate how many different values there are, by HyperLogLog."""
+    part = Part(
+        f"hll({inputs[0].token}, {lg_k})",
+        F.hll_sketch_agg(inputs[0].column, lg_k),
+        lambda partial: F.hll_union_agg(partial, False),
+    )
+    return _estimated(part, F.hll_sketch_estimate)
+
+
+def theta(inputs: list[Input], lg_k: int) -> Recipe:
+    """Estimate how many different values there are, by a theta sketch."""
+    part = Part(
+        f"theta({inputs[0].token}, {lg_k})",
+        F.theta_sketch_agg(inputs[0].column, lg_k),
+        lambda partial: F.theta_union_agg(partial, lg_k),
+    )
+    return _estimated(part, F.theta_sketch_estimate)
+
+
+def approx_quantile(inputs: list[Input], q: float, k: int) -> Recipe:
+    """Estimate a quantile by a KLL sketch."""
+    part = Part(
+        f"kll({inputs[0].token}, {k})",
+        F.kll_sketch_agg_double(inputs[0].column.cast("double"), k),
+        lambda partial: F.kll_merge_agg_double(partial, k),
+    )
+    # A sketch of no values has no quantile to give.
+    return _estimated(
+        part,
+        lambda sketch: F.when(
+            F.kll_sketch_get_n_double(sketch) > 0, F.kll_sketch_get_quantile_double(sketch, F.lit(float(q)))
+        ),
+    )
+
+
+def median(inputs: list[Input]) -> Recipe:
+    """Find the middle value: from all values or not at all."""
+    return Recipe(F.median(inputs[0].column))
+
+
+def count_distinct(inputs: list[Input]) -> Recipe:
+    """Count different values: from all values or not at all."""
+    return Recipe(F.count_distinct(inputs[0].column))
+
+
+def _estimated(part: Part, estimate: Callable[[Column], Column]) -> Recipe:
+    return Recipe(estimate(part.make), (part,), lambda parts: estimate(parts[part.name]))

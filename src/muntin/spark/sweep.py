@@ -1,0 +1,97 @@
+"""Panes in the JVM, then all windows of a partition in one pass of NumPy kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from muntin.declare.query import WINDOW, WINDOW_ID
+from muntin.kernels.sweep import Lane, Sweep
+from muntin.spark.panes import BUCKET, PANE, floor_div, key_columns, panes, parts_of
+from muntin.window.spec import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from muntin.spark.bound import Bound
+    from muntin.spark.panes import Grid
+
+_NUMBER: Final = "_mt_w"
+_START: Final = "_mt_s"
+
+
+def sweep(
+    bound: Bound, names: Sequence[str], windows: Sequence[Window], grid: Grid, coarse: int | None
+) -> DataFrame:
+    """Compute some aggregates over some windows from panes; `coarse` panes make a bucket, where keys are few."""
+    parts = parts_of(bound, names)
+    rows = panes(bound, grid, parts)
+    counted = tuple(
+        Window(w.range // grid.width, w.slide // grid.width, (w.offset - grid.offset) // grid.width) for w in windows
+    )
+    fields: list[Column] = []
+    lanes: list[Lane] = []
+    back: list[T.StructField] = []
+    for column, part in parts.values():
+        lane = part.lane
+        assert lane is not None, f"{part.name} does not go by kernels"
+        fields += [take(F.col(column)).alias(f"{column}_{name}") for name, take in lane.fields.items()]
+        lanes.append(Lane(lane.operator, lane.dtypes, lane.load, len(lane.fields)))
+        back += [T.StructField(f"{column}_{name}", kind) for name, kind in lane.results.items()]
+    keys = key_columns(bound)
+    order = [*keys, F.col(PANE)]
+    if coarse is not None:
+        reach = max(window.range for window in counted)
+        rows = rows.withColumn(BUCKET, F.explode(_buckets(F.col(PANE), coarse, reach)))
+        order.insert(-1, F.col(BUCKET))
+    spread = rows.select(*order, *fields)
+    spread = spread.repartition(*order[:-1]) if order[:-1] else spread.repartition(1)
+    work = Sweep(len(keys), counted, tuple(lanes), coarse)
+    schema = T.StructType(
+        [
+            T.StructField(_NUMBER, T.IntegerType()),
+            T.StructField(_START, T.LongType()),
+            *bound.schema.fields,
+            *back,
+        ]
+    )
+    found = spread.sortWithinPartitions(*order).mapInArrow(_Named(work, tuple(schema.names)), schema)
+    return _shown(bound, found, names, windows, grid, parts)
+
+
+def _buckets(pane: Column, coarse: int, reach: int) -> Column:
+    """List the coarse buckets in which windows start that hold a pane: its own and, near its start, the one before."""
+    own, first = floor_div(pane, coarse), floor_div(pane - (reach - 1), coarse)
+    return F.when(own == first, F.array(own)).otherwise(F.sequence(first, own))
+
+
+def _shown(bound, found, names, windows, grid, parts) -> DataFrame:  # type: ignore[no-untyped-def]
+    """Give windows their ids and times, and finish the aggregates."""
+    ids = F.array(*(F.lit(window.id) for window in windows))
+    ranges = F.array(*(F.lit(window.range).cast("bigint") for window in windows))
+    number = F.col(_NUMBER)
+    start = grid.start(F.col(_START))
+    merged = {}
+    for name, (column, part) in parts.items():
+        merged[name] = part.lane.rebuild({result: F.col(f"{column}_{result}") for result in part.lane.results})
+    return found.select(
+        F.get(ids, number).alias(WINDOW_ID),
+        bound.window(start, start + F.get(ranges, number)).alias(WINDOW),
+        *key_columns(bound),
+        *(bound.recipes[name].finish(merged).alias(name) for name in names),
+    )
+
+
+class _Named:
+    """The work, its results named as Spark expects them."""
+
+    def __init__(self, work: Sweep, names: tuple[str, ...]) -> None:
+        self.work, self.names = work, names
+
+    def __call__(self, batches):  # type: ignore[no-untyped-def]
+        for batch in self.work(batches):
+            yield batch.rename_columns(list(self.names))
