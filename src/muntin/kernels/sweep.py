@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # So many panes are gathered before windows are computed: enough for NumPy, little for memory.
 CHUNK: Final = 1 << 17
+# So many windows, if each pane is alone, wait for each other to be put side by side.
+MOST: Final = 1 << 24
 # So many windows leave in one batch at most.
 LEAVE: Final = 1 << 16
 
@@ -53,7 +55,9 @@ class Sweep:
     windows: tuple[Window, ...]
     lanes: tuple[Lane, ...]
     coarse: int | None = None
-    """The length of a coarse bucket in panes: a window belongs to the bucket in which it starts."""
+    """The length of a coarse bucket in panes: a window belongs to the bucket of its last pane."""
+    wide: bool = False
+    """One row for all windows of a key that end together: the end in panes, the keys, each window's results."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Turn sorted panes into windows, holding no more than a chunk and the panes that open windows need."""
@@ -65,15 +69,22 @@ class Sweep:
         for batch in batches:
             gathered.append(batch)
             rows += batch.num_rows
-            if rows < max(CHUNK, 0 if carried is None else carried.num_rows):
+            # As many as are carried at least: or panes of a long window would be carried again and again.
+            if rows < max(self._chunk, 0 if carried is None else carried.num_rows):
                 continue
-            table = _joined(carried, gathered)
-            stretch = _Stretch.of(self, table, emitted, open_end=True)
+            stretch = _Stretch.of(self, _joined(carried, gathered), emitted, open_end=True)
             yield from stretch.windows()
             carried, emitted = stretch.carry(reach)
             gathered, rows = [], 0
         if rows or carried is not None:
             yield from _Stretch.of(self, _joined(carried, gathered), emitted, open_end=False).windows()
+
+    @property
+    def _chunk(self) -> int:
+        # Long rows leave in batches of their own; wide ones wait for each other, and a lone pane can be in many windows.
+        if not self.wide:
+            return CHUNK
+        return max(CHUNK >> 5, min(CHUNK, MOST // sum(-(-w.range // w.slide) for w in self.windows)))
 
 
 def _joined(carried: pa.Table | None, gathered: list[pa.RecordBatch]) -> pa.Table:
@@ -84,19 +95,18 @@ def _joined(carried: pa.Table | None, gathered: list[pa.RecordBatch]) -> pa.Tabl
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Stretch:
-    """Panes in memory: the units (a key, or a key in a coarse bucket) they belong to, and which windows may leave."""
+    """Panes in memory: the units (a key, or a key in a coarse bucket) they belong to, and which windows may leave.
+
+    A window leaves with its last pane, whether there are events in that or not: where `low <= last pane < high`.
+    """
 
     sweep: Sweep
     table: pa.Table
     units: Array
     firsts: Array
     panes: Array
-    lows: Array
-    """For each unit, the first end of a window that has not left yet, and the first start that is its own."""
-    own: Array
-    ends: Array
-    """For each unit, the last end of a window that is complete, and the start after its last own."""
-    after: Array
+    low: Array
+    high: Array
     bounded: bool
 
     @classmethod
@@ -109,21 +119,21 @@ class _Stretch:
             changed[1:] |= _differs(_column(table, place))
         firsts = np.flatnonzero(changed)
         units = np.cumsum(changed) - 1
-        count = len(firsts)
-        lows, ends = np.full(count, np.iinfo(np.int64).min), np.full(count, np.iinfo(np.int64).max)
-        own, after = lows.copy(), ends.copy()
+        low = np.full(len(firsts), np.iinfo(np.int64).min)
+        high = np.full(len(firsts), np.iinfo(np.int64).max)
         if sweep.coarse is not None:
-            own = _column(table, sweep.keys).to_numpy()[firsts] * sweep.coarse
-            after = own + sweep.coarse
+            low = _column(table, sweep.keys).to_numpy()[firsts] * sweep.coarse
+            high = low + sweep.coarse
         if emitted is not None:
-            lows[0] = emitted
+            low[0] = max(int(low[0]), emitted)
         if open_end:
-            ends[-1] = panes[-1] + 1
+            # The key's next row, if there is one, is of a later pane: a window that ends before it is complete.
+            high[-1] = min(int(high[-1]), int(panes[-1]) + 1)
         bounded = sweep.coarse is not None or emitted is not None or open_end
-        return cls(sweep, table, units, firsts, panes, lows, own, ends, after, bounded)
+        return cls(sweep, table, units, firsts, panes, low, high, bounded)
 
     def carry(self, reach: int) -> tuple[pa.Table, int]:
-        """Keep the panes of the last unit that windows still open hold, and the end up to which windows have left."""
+        """Keep the panes of the last unit that windows still open hold, and the last pane with which none is left."""
         last = int(self.panes[-1])
         start = int(self.firsts[-1])
         start += int(np.searchsorted(self.panes[start:], last + 1 - reach, side="right"))
@@ -131,21 +141,80 @@ class _Stretch:
         return self.table.take(np.arange(start, len(self.panes))), last + 1
 
     def windows(self) -> Iterator[pa.RecordBatch]:
+        """Compute the windows that may leave."""
         lanes = [_Loaded.of(lane, self._fields(place)) for place, lane in enumerate(self.sweep.lanes)]
+        groups = [[lane] for lane in lanes if not separable(lane.operator)]
         together = [lane for lane in lanes if separable(lane.operator)]
-        alone = [lane for lane in lanes if not separable(lane.operator)]
-        groups = [[lane] for lane in alone]
         if together or not groups:
             groups.insert(0, together)
         tables = [self._panes(group) for group in groups]
+        order = [lane for group in groups for lane in group]
+        found = self._found(groups, tables, [order.index(lane) for lane in lanes])
+        yield from self._wide(list(found)) if self.sweep.wide else self._long(found)
+
+    def _found(
+        self, groups: list[list[_Loaded]], tables: list[tuple[Panes, ColumnarOperator]], order: list[int]
+    ) -> Iterator[tuple[int, Array, Array, list[list[pa.Array]]]]:
+        """Yield, of each window in turn, units, starts and the lanes' results of those that leave."""
         for number, window in enumerate(self.sweep.windows):
-            found = [window_batches(table, window, operator) for table, operator in tables]
-            for rows in zip(*found, strict=True):
+            for rows in zip(*(window_batches(table, window, operator) for table, operator in tables), strict=True):
                 kept = self._kept(window, rows[0])
-                results: dict[int, list[pa.Array]] = {}
+                results = []
                 for group, part in zip(groups, rows, strict=True):
-                    self._lower(group, part, kept, results, lanes)
-                yield from self._leave(number, rows[0], kept, [a for i in range(len(lanes)) for a in results[i]])
+                    partial = part.partial if kept is None else tuple(values[kept] for values in part.partial)
+                    where = places([lane.operator for lane in group])
+                    results += [lane.lower(partial[place]) for lane, place in zip(group, where, strict=True)]
+                units, starts = rows[0].keys, rows[0].starts
+                if kept is not None:
+                    units, starts = units[kept], starts[kept]
+                yield number, units, starts, [results[place] for place in order]
+
+    def _long(self, found: Iterator[tuple[int, Array, Array, list[list[pa.Array]]]]) -> Iterator[pa.RecordBatch]:
+        for number, units, starts, results in found:
+            if not len(starts):
+                continue
+            columns = [
+                pa.array(np.full(len(starts), number, np.int32)),
+                pa.array(starts),
+                *self._keys(units),
+                *(array for lane in results for array in lane),
+            ]
+            yield from _batches(columns)
+
+    def _wide(self, found: list[tuple[int, Array, Array, list[list[pa.Array]]]]) -> Iterator[pa.RecordBatch]:
+        """Put windows that end together into one row, the results of each window side by side."""
+        ends = [starts + self.sweep.windows[number].range for number, _, starts, _ in found]
+        units = np.concatenate([part[1] for part in found]) if found else np.empty(0, np.int64)
+        if not len(units):
+            return
+        every = np.concatenate(ends)
+        order = np.lexsort((every, units))
+        fresh = np.ones(len(order), np.bool_)
+        fresh[1:] = (np.diff(units[order]) != 0) | (np.diff(every[order]) != 0)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.cumsum(fresh) - 1
+        heads = order[fresh]
+        columns: list[list[pa.Array] | None] = [None] * len(self.sweep.windows)
+        at = 0
+        pieces: dict[int, list[tuple[Array, list[pa.Array]]]] = {}
+        for (number, _, starts, results), _ in zip(found, ends, strict=True):
+            here = place[at : at + len(starts)]
+            at += len(starts)
+            pieces.setdefault(number, []).append((here, [array for lane in results for array in lane]))
+        for number, parts in pieces.items():
+            rows = np.concatenate([here for here, _ in parts])
+            taken = np.full(len(heads), -1, np.int64)
+            taken[rows] = np.arange(len(rows))
+            index = pa.array(taken, mask=taken < 0) if (taken < 0).any() else pa.array(taken)
+            columns[number] = [pa.concat_arrays(arrays).take(index) for arrays in zip(*(a for _, a in parts), strict=True)]
+        some = next(found_ for found_ in columns if found_ is not None)
+        empty = [pa.nulls(len(heads), array.type) for array in some]
+        flat = [array for results in columns for array in (results or empty)]
+        yield from _batches([pa.array(every[heads]), *self._keys(units[heads]), *flat])
+
+    def _keys(self, units: Array) -> list[pa.Array]:
+        at = pa.array(self.firsts[units])
+        return [_column(self.table, place).take(at) for place in range(self.sweep.keys)]
 
     def _fields(self, place: int) -> list[pa.Array]:
         at = self.sweep.keys + (self.sweep.coarse is not None) + 1
@@ -164,35 +233,15 @@ class _Stretch:
         """Choose the windows that leave now: those of their own unit, complete, and not gone before."""
         if not self.bounded:
             return None
-        low = np.maximum(self.own, _less(self.lows, window.range) + 1)
-        high = np.minimum(self.after, _less(self.ends, window.range) + 1)
-        kept = (rows.starts >= low[rows.keys]) & (rows.starts < high[rows.keys])
+        lasts = rows.starts + (window.range - 1)
+        kept = (lasts >= self.low[rows.keys]) & (lasts < self.high[rows.keys])
         return None if kept.all() else np.flatnonzero(kept)
 
-    def _lower(
-        self,
-        group: list[_Loaded],
-        rows: WindowRows,
-        kept: Array | None,
-        results: dict[int, list[pa.Array]],
-        lanes: list[_Loaded],
-    ) -> None:
-        partial = rows.partial if kept is None else tuple(part[kept] for part in rows.partial)
-        for lane, place in zip(group, places([lane.operator for lane in group]), strict=True):
-            results[next(i for i, other in enumerate(lanes) if other is lane)] = lane.lower(partial[place])
 
-    def _leave(
-        self, number: int, rows: WindowRows, kept: Array | None, results: list[pa.Array]
-    ) -> Iterator[pa.RecordBatch]:
-        starts, units = (rows.starts, rows.keys) if kept is None else (rows.starts[kept], rows.keys[kept])
-        if not len(starts):
-            return
-        at = pa.array(self.firsts[units])
-        keys = [_column(self.table, place).take(at) for place in range(self.sweep.keys)]
-        columns = [pa.array(np.full(len(starts), number, np.int32)), pa.array(starts), *keys, *results]
-        batch = pa.RecordBatch.from_arrays(columns, names=[f"_{i}" for i in range(len(columns))])
-        for start in range(0, batch.num_rows, LEAVE):
-            yield batch.slice(start, LEAVE)
+def _batches(columns: list[pa.Array]) -> Iterator[pa.RecordBatch]:
+    batch = pa.RecordBatch.from_arrays(columns, names=[f"_{i}" for i in range(len(columns))])
+    for start in range(0, batch.num_rows, LEAVE):
+        yield batch.slice(start, LEAVE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -264,8 +313,3 @@ def _nested_differs(column: pa.Array) -> Array:
     values = column.to_pylist()
     return np.array([x != y for x, y in zip(values[1:], values, strict=False)], np.bool_)
 
-
-def _less(times: Array, length: int) -> Array:
-    """Subtract, but leave what stands for no bound as it is."""
-    bound = (times != np.iinfo(np.int64).min) & (times != np.iinfo(np.int64).max)
-    return np.where(bound, times - length, times - np.sign(times))

@@ -46,7 +46,7 @@ def sweep(
     order = [*keys, F.col(PANE)]
     if coarse is not None:
         reach = max(window.range for window in counted)
-        rows = rows.withColumn(BUCKET, F.explode(_buckets(F.col(PANE), coarse, reach)))
+        rows = rows.withColumn(BUCKET, F.explode(last_buckets(F.col(PANE), coarse, reach)))
         order.insert(-1, F.col(BUCKET))
     spread = rows.select(*order, *fields)
     spread = spread.repartition(*order[:-1]) if order[:-1] else spread.repartition(1)
@@ -61,6 +61,12 @@ def sweep(
     )
     found = spread.sortWithinPartitions(*order).mapInArrow(_Named(work, tuple(schema.names)), schema)
     return _shown(bound, found, names, windows, grid, parts)
+
+
+def last_buckets(pane: Column, coarse: int, reach: int) -> Column:
+    """List the coarse buckets that hold the last pane of a window with a pane in it: its own and, near the end, the next."""
+    own, last = floor_div(pane, coarse), floor_div(pane + (reach - 1), coarse)
+    return F.when(own == last, F.array(own)).otherwise(F.sequence(own, last))
 
 
 def _buckets(pane: Column, coarse: int, reach: int) -> Column:
