@@ -3,8 +3,22 @@
 from muntin.aggregate import catalog as agg
 from muntin.api import LogicalPlan, optimize
 from muntin.errors import MuntinError
+from muntin.physical.statistics import Statistics
+from muntin.query import Plan, Query, windows
 from muntin.window.spec import Window, hopping, tumbling
 
 __version__ = "0.1.0"
 
-__all__ = ["LogicalPlan", "MuntinError", "Window", "agg", "hopping", "optimize", "tumbling"]
+__all__ = [
+    "LogicalPlan",
+    "MuntinError",
+    "Plan",
+    "Query",
+    "Statistics",
+    "Window",
+    "agg",
+    "hopping",
+    "optimize",
+    "tumbling",
+    "windows",
+]

@@ -1,4 +1,4 @@
-"""What users call: from windows and aggregates to a plan that explains and draws itself."""
+"""What users call: `optimize` for a plan on paper, `windows(df, ...)` for a query on Spark."""
 
 from __future__ import annotations
 

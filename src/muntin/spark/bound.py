@@ -61,8 +61,11 @@ class Bound:
 
     def window(self, start: Column, end: Column) -> Column:
         """Make a window's struct from microseconds."""
-        at = ntz_from_micros if self.ntz else F.timestamp_micros
-        return F.struct(at(start).alias("start"), at(end).alias("end"))
+        return F.struct(self.instant(start).alias("start"), self.instant(end).alias("end"))
+
+    def instant(self, micros: Column) -> Column:
+        """Make a time of the events' own type from microseconds."""
+        return ntz_from_micros(micros) if self.ntz else F.timestamp_micros(micros)
 
 
 def bind(query: WindowQuery) -> Bound:

@@ -9,11 +9,14 @@ from pyspark.sql import functions as F
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from typing import TypeAlias
 
     from pyspark.sql import Column, DataFrame
 
     from muntin.spark.bound import Bound
     from muntin.spark.recipes.part import Part
+
+    Parts: TypeAlias = Mapping[str, tuple[str, Part]]
 
 PANE: Final = "_mt_p"
 BUCKET: Final = "_mt_b"
@@ -44,10 +47,17 @@ def floor_div(x: Column, by: int) -> Column:
     return F.call_function("div", x - F.pmod(x, F.lit(by)), F.lit(by))
 
 
-def parts_of(bound: Bound, names: Collection[str]) -> dict[str, tuple[str, Part]]:
+def parts_of(bound: Bound, names: Collection[str]) -> Parts:
     """Gather the partials of some aggregates, each once: by name, its column and itself."""
     parts = {part.name: part for name in names for part in bound.recipes[name].parts}
     return {name: (f"_mt_x{place}", part) for place, (name, part) in enumerate(parts.items())}
+
+
+def finished(bound: Bound, name: str, merged: Mapping[str, Column]) -> Column:
+    """Make an aggregate's result of its merged partials."""
+    finish = bound.recipes[name].finish
+    assert finish is not None, f"{name} has no partials"
+    return finish(merged)
 
 
 def key_columns(bound: Bound) -> list[Column]:
@@ -60,7 +70,7 @@ def quoted(name: str) -> Column:
     return F.col("`" + name.replace("`", "``") + "`")
 
 
-def panes(bound: Bound, grid: Grid, parts: Mapping[str, tuple[str, Part]]) -> DataFrame:
+def panes(bound: Bound, grid: Grid, parts: Parts) -> DataFrame:
     """Aggregate the events of each key and pane: keys, pane number, partials."""
     made = [part.make.alias(column) for column, part in parts.values()]
     if not made:

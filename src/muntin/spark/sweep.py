@@ -9,23 +9,31 @@ from pyspark.sql import types as T
 
 from muntin.declare.query import WINDOW, WINDOW_ID
 from muntin.kernels.sweep import Lane, Sweep
-from muntin.spark.panes import BUCKET, PANE, floor_div, key_columns, panes, parts_of
+from muntin.spark.panes import BUCKET, PANE, finished, floor_div, key_columns, panes, parts_of
 from muntin.window.spec import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from pyarrow import RecordBatch
     from pyspark.sql import Column, DataFrame
 
     from muntin.spark.bound import Bound
-    from muntin.spark.panes import Grid
+    from muntin.spark.panes import Grid, Parts
 
 _NUMBER: Final = "_mt_w"
 _START: Final = "_mt_s"
+_END: Final = "_mt_e"
 
 
 def sweep(
-    bound: Bound, names: Sequence[str], windows: Sequence[Window], grid: Grid, coarse: int | None
+    bound: Bound,
+    names: Sequence[str],
+    windows: Sequence[Window],
+    grid: Grid,
+    coarse: int | None,
+    *,
+    wide: bool = False,
 ) -> DataFrame:
     """Compute some aggregates over some windows from panes; `coarse` panes make a bucket, where keys are few."""
     parts = parts_of(bound, names)
@@ -50,17 +58,18 @@ def sweep(
         order.insert(-1, F.col(BUCKET))
     spread = rows.select(*order, *fields)
     spread = spread.repartition(*order[:-1]) if order[:-1] else spread.repartition(1)
-    work = Sweep(len(keys), counted, tuple(lanes), coarse)
-    schema = T.StructType(
-        [
-            T.StructField(_NUMBER, T.IntegerType()),
-            T.StructField(_START, T.LongType()),
-            *bound.schema.fields,
-            *back,
+    work = Sweep(len(keys), counted, tuple(lanes), coarse, wide)
+    if wide:
+        head = [T.StructField(_END, T.LongType())]
+        results = [
+            T.StructField(f"{field.name}_{number}", field.dataType) for number in range(len(windows)) for field in back
         ]
-    )
+    else:
+        head = [T.StructField(_NUMBER, T.IntegerType()), T.StructField(_START, T.LongType())]
+        results = back
+    schema = T.StructType([*head, *bound.schema.fields, *results])
     found = spread.sortWithinPartitions(*order).mapInArrow(_Named(work, tuple(schema.names)), schema)
-    return _shown(bound, found, names, windows, grid, parts)
+    return (_side_by_side if wide else _shown)(bound, found, names, windows, grid, parts)
 
 
 def last_buckets(pane: Column, coarse: int, reach: int) -> Column:
@@ -75,21 +84,44 @@ def _buckets(pane: Column, coarse: int, reach: int) -> Column:
     return F.when(own == first, F.array(own)).otherwise(F.sequence(first, own))
 
 
-def _shown(bound, found, names, windows, grid, parts) -> DataFrame:  # type: ignore[no-untyped-def]
+def _shown(
+    bound: Bound, found: DataFrame, names: Sequence[str], windows: Sequence[Window], grid: Grid, parts: Parts
+) -> DataFrame:
     """Give windows their ids and times, and finish the aggregates."""
     ids = F.array(*(F.lit(window.id) for window in windows))
     ranges = F.array(*(F.lit(window.range).cast("bigint") for window in windows))
     number = F.col(_NUMBER)
     start = grid.start(F.col(_START))
-    merged = {}
-    for name, (column, part) in parts.items():
-        merged[name] = part.lane.rebuild({result: F.col(f"{column}_{result}") for result in part.lane.results})
+    merged = _rebuilt(parts, "")
     return found.select(
         F.get(ids, number).alias(WINDOW_ID),
         bound.window(start, start + F.get(ranges, number)).alias(WINDOW),
         *key_columns(bound),
-        *(bound.recipes[name].finish(merged).alias(name) for name in names),
+        *(finished(bound, name, merged).alias(name) for name in names),
     )
+
+
+def _side_by_side(
+    bound: Bound, found: DataFrame, names: Sequence[str], windows: Sequence[Window], grid: Grid, parts: Parts
+) -> DataFrame:
+    """Finish the aggregates of each window in columns of their own."""
+    results = []
+    for number, window in enumerate(windows):
+        merged = _rebuilt(parts, f"_{number}")
+        # A window without an event has nothing but nulls here, and every finish turns nulls into null.
+        results += [finished(bound, name, merged).alias(f"{name}_{window.id}") for name in names]
+    at = bound.instant(grid.start(F.col(_END)))
+    return found.select(*key_columns(bound), at.alias("at"), *results)
+
+
+def _rebuilt(parts: Parts, suffix: str) -> dict[str, Column]:
+    merged = {}
+    for name, (column, part) in parts.items():
+        assert part.lane is not None
+        merged[name] = part.lane.rebuild(
+            {result: F.col(f"{column}_{result}{suffix}") for result in part.lane.results}
+        )
+    return merged
 
 
 class _Named:
@@ -98,6 +130,6 @@ class _Named:
     def __init__(self, work: Sweep, names: tuple[str, ...]) -> None:
         self.work, self.names = work, names
 
-    def __call__(self, batches):  # type: ignore[no-untyped-def]
+    def __call__(self, batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
         for batch in self.work(batches):
             yield batch.rename_columns(list(self.names))

@@ -1,0 +1,103 @@
+"""Two dialects on sqlglot's parsers: Azure Stream Analytics, and Spark SQL with `window(...)`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sqlglot.dialects.spark import Spark
+from sqlglot.dialects.tsql import TSQL
+from sqlglot.errors import ParseError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.parsers.tsql import TSQLParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+
+class SyntaxFault(ParseError):
+    """Say what sqlglot's parser did not expect, and at which token."""
+
+    token: Token
+
+
+def _fault(message: str, token: Token) -> SyntaxFault:
+    fault = SyntaxFault(message, [{"description": message}])  # sqlglot adds to the list when it tries again
+    fault.token = token
+    return fault
+
+
+def _without(keywords: dict[str, TokenType], *words: str) -> dict[str, TokenType]:
+    return {word: kind for word, kind in keywords.items() if word not in words}
+
+
+class StreamAnalyticsParser(TSQLParser):
+    """Read T-SQL with `TIMESTAMP BY expression [OVER ...]` after a table."""
+
+    _reading_time = False
+
+    def raise_error(self, message: str, token: Token | None = None) -> None:
+        """Keep the token, which sqlglot's own error gives only as a piece of text."""
+        raise _fault(message, token or self._curr or self._prev)
+
+    def _parse_table_alias(self, *args: Any, **options: Any) -> exp.TableAlias | None:
+        # TIMESTAMP is a word like any other to T-SQL: without this it would be the table's alias.
+        return None if self._at_timestamp_by() else super()._parse_table_alias(*args, **options)
+
+    def _parse_table(self, *args: Any, **options: Any) -> exp.Expr | None:
+        table = super()._parse_table(*args, **options)
+        if table is None or not self._at_timestamp_by():
+            return table
+        self._advance(2)
+        self._reading_time = True
+        time = self._parse_disjunction()
+        self._reading_time = False
+        if time is None:
+            self.raise_error("Expecting the column or expression that holds the event's time")
+        table.set("timestamp_by", time)
+        if self._match(TokenType.OVER):
+            table.set("timestamp_over", self._parse_csv(self._parse_column))
+        if not table.args.get("alias"):
+            table.set("alias", self._parse_table_alias(alias_tokens=self.TABLE_ALIAS_TOKENS))
+        return table
+
+    def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
+        # In `TIMESTAMP BY f(t) OVER key` the OVER belongs to TIMESTAMP BY, not to f.
+        return this if self._reading_time else super()._parse_window(this, alias=alias)
+
+    def _at_timestamp_by(self) -> bool:
+        if not self._curr or not self._next or self._curr.token_type == TokenType.IDENTIFIER:
+            return False
+        return self._curr.text.upper() == "TIMESTAMP" and self._next.text.upper() == "BY"
+
+
+class StreamAnalytics(TSQL):
+    """The dialect of Azure Stream Analytics."""
+
+    class Tokenizer(TSQL.Tokenizer):
+        """T-SQL without the words that are plain names in Stream Analytics."""
+
+        KEYWORDS: ClassVar[dict[str, TokenType]] = _without(
+            TSQL.Tokenizer.KEYWORDS, "WINDOW", "OFFSET", "OUTPUT", "OPTION", "GO", "PRINT", "PROC", "XML", "IMAGE"
+        )
+
+    Parser = StreamAnalyticsParser
+
+
+class SparkWindowsParser(SparkParser):
+    """Read Spark SQL, and say at which token it went wrong."""
+
+    def raise_error(self, message: str, token: Token | None = None) -> None:
+        """Keep the token, which sqlglot's own error gives only as a piece of text."""
+        raise _fault(message, token or self._curr or self._prev)
+
+
+class SparkWindows(Spark):
+    """Spark SQL whose `window` is a function, not the clause that names frames."""
+
+    class Tokenizer(Spark.Tokenizer):
+        """Spark's words but one."""
+
+        KEYWORDS: ClassVar[dict[str, TokenType]] = _without(Spark.Tokenizer.KEYWORDS, "WINDOW")
+
+    Parser = SparkWindowsParser

@@ -1,0 +1,86 @@
+"""The way of a query: read, mend, group, rewrite, and hold what it says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot.errors import SqlglotError
+
+from muntin.declare.sql.azure_functions import mend
+from muntin.declare.sql.expression import input_expression, prepare, spark_text
+from muntin.declare.sql.grouped import Groups
+from muntin.declare.sql.grouping import read_grouping
+from muntin.declare.sql.outputs import read_outputs
+from muntin.declare.sql.query import SelectQuery
+from muntin.declare.sql.read import read_select
+from muntin.declare.sql.source import Source
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+
+def parse_sql(text: str) -> SelectQuery:
+    """Read one SELECT over windows; its expressions come back as Spark SQL.
+
+    >>> query = parse_sql("SELECT k, MAX(a) - MIN(a) AS spread FROM i TIMESTAMP BY t GROUP BY k, Tumbling(mi, 5)")
+    >>> query.outputs[1], [call.name for call in query.aggregates]
+    (Output(name='spread', text='max_1 - min_2'), ['max_1', 'min_2'])
+    """
+    try:
+        return _parse(text)
+    except SqlglotError as error:  # what its generator cannot write, met outside of any one expression
+        Source(text, ()).fail(f"a part of the query has no form in Spark: {error}", 0, 0)
+    except RecursionError:
+        Source(text, ()).fail("the query is nested too deeply. Compute parts of it as columns first", 0, 0)
+
+
+def _parse(text: str) -> SelectQuery:
+    source, select, azure = read_select(text)
+    table = select.args["from_"].this
+    if azure:
+        mend(select, source)
+    prepare(select, _qualifiers(table))
+    time = table.args.get("timestamp_by")
+    if time is not None:
+        time = input_expression(time, source, azure=azure, place="TIMESTAMP BY")
+    grouping = read_grouping(select, time, source, azure=azure)
+    if grouping.time is not None:
+        time = input_expression(grouping.time, source, azure=azure, place="window(...)")
+    aliases = {item.alias.lower(): item.unalias() for item in select.expressions if item.alias}
+    groups = Groups(grouping, time, source, azure, aliases)
+    outputs = read_outputs(select.expressions, groups)
+    having, where, into = (select.args.get(clause) for clause in ("having", "where", "into"))
+    having_text = None if having is None else spark_text(groups.rewrite(having.this, having=True), source)
+    if where is not None:
+        where = input_expression(where.this, source, azure=azure, time=time)
+    if not groups.calls:
+        source.fail_clause(
+            "the query has no aggregate. Add one to the SELECT list, for example COUNT(*) AS n", "SELECT"
+        )
+    return SelectQuery(
+        source=_dotted(table),
+        time=None if time is None else spark_text(time, source),
+        closed="right" if azure else "left",
+        where=None if where is None else spark_text(where, source),
+        keys=tuple(grouping.keys.values()),
+        windows=grouping.windows,
+        aggregates=tuple(groups.calls.values()),
+        having=having_text,
+        outputs=outputs,
+        into=None if into is None else _dotted(into.this),
+        over=tuple(
+            spark_text(input_expression(key, source, azure=azure, time=time, place="OVER"), source)
+            for key in table.args.get("timestamp_over") or ()
+        ),
+    )
+
+
+def _dotted(table: exp.Table) -> str:
+    return ".".join(part.name for part in table.parts)
+
+
+def _qualifiers(table: exp.Table) -> tuple[tuple[str, ...], ...]:
+    if table.alias:
+        return ((table.alias.lower(),),)
+    parts = tuple(part.name.lower() for part in table.parts)
+    return (parts, parts[-1:])

@@ -1,0 +1,508 @@
+"""Aggregates of Python objects: every window of every key from sorted events, as Arrow batches go by."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections import deque
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from muntin.aggregate.algebra import same
+from muntin.errors import AggregateError
+from muntin.incremental.structure import EMPTY
+from muntin.incremental.twostacks import TwoStacks
+from muntin.kernels.sweep import LEAVE, _differs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from muntin.aggregate.algebra import AggregateFunction
+    from muntin.incremental.columnar_operator import Array
+    from muntin.window.spec import Window
+
+# A row that an aggregate's filter leaves out: told apart by identity, as null is a value.
+_LEFT_OUT: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectAggregate:
+    """A user's aggregate as a worker runs it: which columns it reads, and how values go in and out."""
+
+    label: str
+    function: AggregateFunction
+    columns: tuple[int, ...]
+    """The places of its columns among the inputs."""
+    readers: tuple[Callable[[Any], Any] | None, ...]
+    """How a value that Arrow gives becomes the one that `lift` sees; None where it is the same."""
+    fit: Callable[[Any], Any]
+    """How a result of `lower` becomes one that Arrow takes for `result`."""
+    result: pa.DataType
+    kept: int | None = None
+    """The place of the filter among the inputs: rows where it is not true are left out."""
+    resort: bool = False
+    """Events of one time do not come in order of this aggregate's values, and it asks for that order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """What a worker needs to know: plain values and the users' functions, so that Spark can send them.
+
+    Batches have the `keys` key columns, then (where `coarse` is set) the coarse bucket, then the time in microseconds,
+    then the inputs, and are sorted by key, bucket and time. Pane p begins at `p * width + offset`; windows count in
+    panes. What leaves has the window's number, the start in panes, the keys, and a result per aggregate.
+
+    >>> from muntin import Window, agg
+    >>> longest = agg.define("longest", lift=len, combine=max, selects=True)
+    >>> work = Objects(0, (Window(2, 1),), (ObjectAggregate("r", longest, (0,), (None,), int, pa.int64()),), 10)
+    >>> events = pa.RecordBatch.from_pydict({"time": [3, 5, 24], "name": ["ab", "abc", "a"]})
+    >>> [list(row.values()) for batch in work(iter([events])) for row in batch.to_pylist()]
+    [[0, -1, 3], [0, 0, 3], [0, 1, 1], [0, 2, 1]]
+    """
+
+    keys: int
+    windows: tuple[Window, ...]
+    aggregates: tuple[ObjectAggregate, ...]
+    width: int
+    offset: int = 0
+    coarse: int | None = None
+    """The length of a coarse bucket in panes: a window belongs to the bucket of its last pane."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Turn sorted events into windows, holding a batch and the slices of one key's open windows."""
+        marks = self.keys + (self.coarse is not None)
+        guards = [guarded(aggregate.label, aggregate.function, aggregate.fit) for aggregate in self.aggregates]
+        out = _Leaving(self)
+        tree = _Tree(self, guards, out)
+        resort = any(aggregate.resort for aggregate in self.aggregates)
+        if resort:
+            batches = whole_ties(batches, marks + 1)
+        last: pa.RecordBatch | None = None
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            columns = batch.columns
+            units = changes(columns[:marks], batch.num_rows, last)
+            micros = columns[marks].to_numpy()
+            panes = (micros - self.offset) // self.width
+            edges = units.copy()
+            edges[0] = True  # a run, though it may go on with the pane of the batch before
+            edges[1:] |= panes[1:] != panes[:-1]
+            runs = np.flatnonzero(edges)
+            owns = None if self.coarse is None else columns[self.keys].to_numpy() * self.coarse
+            ties = changes(columns[: marks + 1], batch.num_rows, None) if resort else units
+            values = [_values(aggregate, columns[marks + 1 :], ties) for aggregate in self.aggregates]
+            out.meet(columns[: self.keys], units)
+            fold = _folding(guards, values)
+            ends = [*runs[1:].tolist(), batch.num_rows]
+            for at, end, pane, begins in zip(
+                runs.tolist(), ends, panes[runs].tolist(), units[runs].tolist(), strict=True
+            ):
+                if begins:
+                    tree.close()
+                    out.unit += 1
+                    tree.begin(None if owns is None else int(owns[at]))
+                tree.push(pane, fold(at, end))
+                if out.rows >= LEAVE:
+                    yield from out.batches()
+            yield from out.batches()
+            last = batch.take(pa.array([batch.num_rows - 1]))  # taken: a slice would hold the whole batch
+        tree.close()
+        yield from out.batches()
+
+
+def guarded(
+    label: str, function: AggregateFunction, fit: Callable[[Any], Any] = same
+) -> AggregateFunction[Any, Any, Any]:
+    """Let a user's functions fail with the aggregate's name, the phase and the values; `fit` is part of lower.
+
+    >>> from muntin import agg
+    >>> guarded("r", agg.define("size", lift=len, combine=max)).lift(3)
+    Traceback (most recent call last):
+    ...
+    muntin.errors.AggregateError: `r` (size): lift failed on 3: TypeError: object of type 'int' has no len(). ...
+    """
+    name = f"`{label}`" if label == function.name else f"`{label}` ({function.name})"
+
+    lift_, combine_, lower_ = function.lift, function.combine, function.lower
+
+    def lift(value: Any) -> Any:
+        try:
+            return lift_(value)
+        except Exception as error:
+            raise AggregateError(_failure(name, "lift", error, value)) from error
+
+    def combine(x: Any, y: Any) -> Any:
+        try:
+            return combine_(x, y)
+        except Exception as error:
+            raise AggregateError(_failure(name, "combine", error, x, y)) from error
+
+    def lower(partial: Any) -> Any:
+        try:
+            return fit(lower_(partial))
+        except Exception as error:
+            raise AggregateError(_failure(name, "lower", error, partial)) from error
+
+    return replace(function, lift=lift, combine=combine, lower=lower)
+
+
+def _failure(name: str, phase: str, error: Exception, *values: Any) -> str:
+    given = " and ".join(_SHORT.repr(value) for value in values)
+    return (
+        f"{name}: {phase} failed on {given}: {type(error).__name__}: {error}. "
+        f"Let the aggregate's {phase} take such values, or filter them out first"
+    )
+
+
+_SHORT: Final = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 120
+
+
+def changes(columns: Sequence[pa.Array], rows: int, last: pa.RecordBatch | None) -> Array:
+    """Mark the rows that differ from the row before them; the first from `last`, the row before the batch."""
+    changed = np.zeros(rows, np.bool_)
+    changed[0] = last is None
+    for place, column in enumerate(columns):
+        if last is None:
+            changed[1:] |= _differs(column)
+        else:
+            changed |= _differs(pa.concat_arrays([last.column(place), column]))
+    return changed
+
+
+def whole_ties(batches: Iterable[pa.RecordBatch], columns: int) -> Iterator[pa.RecordBatch]:
+    """Cut batches anew, so that rows with the same first `columns` values stand in one."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        last = held[-1].slice(held[-1].num_rows - 1) if held else None
+        changed = np.flatnonzero(changes(batch.columns[:columns], batch.num_rows, last))
+        # A batch's first row, where none is held, begins a tie but ends none.
+        cut = int(changed[-1]) if len(changed) else 0
+        if cut or (held and len(changed)):
+            yield _one([*held, batch.slice(0, cut)])
+            held = []
+        held.append(batch.slice(cut))
+    if held:
+        yield _one(held)
+
+
+def _one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+
+
+def rank(value: Any) -> Any:
+    """Give what sorts a value as Spark does: null first, NaN last, nested values by their parts.
+
+    >>> sorted([3.0, float("nan"), None, -1.0], key=rank)
+    [None, -1.0, 3.0, nan]
+    """
+    if value is None:
+        return (0,)
+    if isinstance(value, float) and value != value:
+        return (2,)
+    return (1, tuple(map(rank, value)) if isinstance(value, (list, tuple)) else value)
+
+
+def _values(aggregate: ObjectAggregate, inputs: Sequence[pa.Array], ties: Array) -> list[Any]:
+    """Take what an aggregate lifts, row by row, in the order in which it asks for it."""
+    rows = len(ties)
+    columns = []
+    for place, reader in zip(aggregate.columns, aggregate.readers, strict=True):
+        found = pylist(inputs[place])
+        columns.append(found if reader is None else list(map(reader, found)))
+    arity = aggregate.function.arity
+    values: list[Any] = columns[0] if arity == 1 else list(zip(*columns, strict=True)) if arity else [()] * rows
+    if aggregate.resort:
+        order = list(range(rows))
+        edges = [*np.flatnonzero(ties).tolist(), rows]
+        for start, end in pairwise(edges):
+            if end - start > 1:
+                order[start:end] = sorted(range(start, end), key=lambda row: rank(values[row]))
+        values = [values[row] for row in order]
+    else:
+        order = None
+    if aggregate.kept is None:
+        return values
+    kept = pylist(inputs[aggregate.kept])
+    taken = kept if order is None else [kept[row] for row in order]
+    return [value if keep else _LEFT_OUT for value, keep in zip(values, taken, strict=True)]
+
+
+def pylist(array: pa.Array) -> list[Any]:
+    """Make Python values of an array; numbers by NumPy, which is several times faster.
+
+    >>> pylist(pa.array([3, None, 5]))
+    [3, None, 5]
+    """
+    if not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
+        found: list[Any] = array.to_pylist()
+        return found
+    if not array.null_count:
+        return list(array.to_numpy().tolist())
+    values: list[Any] = array.fill_null(0).to_numpy().tolist()
+    for row in np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False)).tolist():
+        values[row] = None
+    return values
+
+
+def _folding(guards: Sequence[AggregateFunction], values: Sequence[list[Any]]) -> Callable[[int, int], Any]:
+    """Fold the rows of a run: into a partial, or for several aggregates into a tuple of them."""
+
+    def single(guard: AggregateFunction, column: list[Any]) -> Callable[[int, int], Any]:
+        lift, combine, identity = guard.lift, guard.combine, guard.identity
+
+        def fold(start: int, end: int) -> Any:
+            total: Any = EMPTY
+            for value in column[start:end]:
+                if value is not _LEFT_OUT:
+                    partial = lift(value)
+                    total = partial if total is EMPTY else combine(total, partial)
+            return identity if total is EMPTY else total
+
+        return fold
+
+    folds = [single(guard, column) for guard, column in zip(guards, values, strict=True)]
+    if len(folds) == 1:
+        return folds[0]
+    return lambda start, end: tuple([fold(start, end) for fold in folds])
+
+
+class _Leaving:
+    """Windows that leave: runs of equal results, and the keys that they belong to."""
+
+    def __init__(self, work: Objects) -> None:
+        self._work = work
+        self._keys: list[pa.Array] = []
+        self.unit = -1
+        """The place among the keys of the one whose windows leave now."""
+        self.rows = 0
+        self._runs: list[tuple[int, int, int, int]] = []
+        self._results: list[Any] = []
+
+    def meet(self, keys: Sequence[pa.Array], begins: Array) -> None:
+        """Take the keys of the units that begin in a batch; of those before, only the last still has windows."""
+        new = pa.array(np.flatnonzero(begins))
+        taken = [column.take(new) for column in keys]
+        if self.unit < 0:
+            self._keys = taken
+            return
+        at = pa.array([self.unit])
+        self._keys = [pa.concat_arrays([old.take(at), more]) for old, more in zip(self._keys, taken, strict=True)]
+        self.unit = 0
+
+    def leave(self, number: int, start: int, count: int, result: Any) -> None:
+        """Let `count` windows of one result leave, from `start` on."""
+        self._runs.append((self.unit, number, start, count))
+        self._results.append(result)
+        self.rows += count
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Write down what has gathered."""
+        if not self._runs:
+            return
+        units, numbers, starts, counts = np.array(self._runs, np.int64).T
+        slides = np.array([window.slide for window in self._work.windows])
+        aggregates = self._work.aggregates
+        found = [self._results] if len(aggregates) == 1 else list(zip(*self._results, strict=True))
+        results = [pa.array(part, how.result) for part, how in zip(found, aggregates, strict=True)]
+        at = np.repeat(np.arange(len(counts)), counts)
+        within = np.arange(self.rows) - np.repeat(np.cumsum(counts) - counts, counts)
+        starts = starts[at] + within * slides[numbers[at]]
+        keys, rows = pa.array(units[at]), pa.array(at)
+        columns = [
+            pa.array(numbers[at].astype(np.int32)),
+            pa.array(starts),
+            *(column.take(keys) for column in self._keys),
+            *(column.take(rows) for column in results),
+        ]
+        batch = pa.RecordBatch.from_arrays(columns, names=[f"_{i}" for i in range(len(columns))])
+        self._runs, self._results, self.rows = [], [], 0
+        for start in range(0, batch.num_rows, LEAVE):
+            yield batch.slice(start, LEAVE)
+
+
+class _Receiver(Protocol):
+    """Take the slices of a unit in order of time, each once, then their end."""
+
+    def push(self, start: int, partial: Any) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Tree:
+    """Slices of all widths that windows need, the wide made of the narrow: each window gets those of its own.
+
+    A window is made of slices of gcd(range, slide) panes. They are added up from the widest other slices that tile
+    them, as tumbling windows are from their parents in the min-cost graph (Theorem 4).
+    """
+
+    def __init__(self, work: Objects, guards: Sequence[AggregateFunction], out: _Leaving) -> None:
+        operator, lower = _joint(guards)
+        self._root = _Slices(1, 0, operator.combine)
+        nodes = {(1, 0): self._root}
+        self._windows: list[tuple[Window, _Whole | _Sliding]] = []
+        self._coarse = work.coarse
+        shapes = [(math.gcd(window.range, window.slide), window) for window in work.windows]
+        for width, offset in sorted({(width, window.offset % width) for width, window in shapes} - {(1, 0)}):
+            tiles = [(w, o) for w, o in nodes if w < width and width % w == 0 and (offset - o) % w == 0]
+            nodes[width, offset] = _Slices(width, offset, operator.combine)
+            nodes[max(tiles)].receivers.append(nodes[width, offset])
+        for number, (width, window) in enumerate(shapes):
+            found: _Whole | _Sliding = (
+                _Whole(number, lower, out) if window.tumbling else _Sliding(number, window, width, operator, lower, out)
+            )
+            nodes[width, window.offset % width].receivers.append(found)
+            self._windows.append((window, found))
+        self.push, self.close = self._root.push, self._root.close
+
+    def begin(self, own: int | None) -> None:
+        """Begin a unit: only windows whose last pane is in its coarse bucket, from `own` on, leave."""
+        if own is not None and self._coarse is not None:
+            for window, receiver in self._windows:
+                receiver.low = own + 1 - window.range
+                receiver.high = receiver.low + self._coarse
+
+
+def _joint(guards: Sequence[AggregateFunction]) -> tuple[AggregateFunction, Callable[[Any], Any]]:
+    """Make one operator of several aggregates, their partials side by side in a tuple."""
+    if len(guards) == 1:
+        return guards[0], guards[0].lower
+    combines, lowers = [guard.combine for guard in guards], [guard.lower for guard in guards]
+    joint: AggregateFunction[Any, Any, Any] = replace(
+        guards[0],
+        name=", ".join(guard.name for guard in guards),
+        combine=lambda x, y: tuple([combine(a, b) for combine, a, b in zip(combines, x, y, strict=True)]),
+        identity=tuple(guard.identity for guard in guards),
+        inverse=None,
+        selects=False,
+    )
+    return joint, lambda partials: [lower(partial) for lower, partial in zip(lowers, partials, strict=True)]
+
+
+class _Slices:
+    """Slices of one width: add up what falls into one, and pass it on when the next begins."""
+
+    __slots__ = ("_combine", "_offset", "_partial", "_start", "_width", "receivers")
+
+    def __init__(self, width: int, offset: int, combine: Callable[[Any, Any], Any]) -> None:
+        self._width, self._offset, self._combine = width, offset, combine
+        self._start: int | None = None
+        self._partial: Any = EMPTY
+        self.receivers: list[_Receiver] = []
+
+    def push(self, start: int, partial: Any) -> None:
+        start -= (start - self._offset) % self._width
+        if start == self._start:
+            self._partial = self._combine(self._partial, partial)
+            return
+        if self._start is not None:
+            for receiver in self.receivers:
+                receiver.push(self._start, self._partial)
+        self._start, self._partial = start, partial
+
+    def close(self) -> None:
+        for receiver in self.receivers:
+            if self._start is not None:
+                receiver.push(self._start, self._partial)
+            receiver.close()
+        self._start, self._partial = None, EMPTY
+
+
+class _Whole:
+    """A tumbling window: its slices are its intervals."""
+
+    __slots__ = ("_lower", "_number", "_out", "high", "low")
+
+    def __init__(self, number: int, lower: Callable[[Any], Any], out: _Leaving) -> None:
+        self._number, self._lower, self._out = number, lower, out
+        self.low, self.high = -math.inf, math.inf
+
+    def push(self, start: int, partial: Any) -> None:
+        if self.low <= start < self.high:
+            self._out.leave(self._number, start, 1, self._lower(partial))
+
+    def close(self) -> None:
+        pass
+
+
+class _Sliding:
+    """A hopping window: TwoStacks over the slices that there are, so that a gap costs nothing."""
+
+    __slots__ = (
+        "_at",
+        "_lower",
+        "_next",
+        "_number",
+        "_operator",
+        "_out",
+        "_stacks",
+        "_width",
+        "_window",
+        "high",
+        "low",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        window: Window,
+        width: int,
+        operator: AggregateFunction,
+        lower: Callable[[Any], Any],
+        out: _Leaving,
+    ) -> None:
+        self._number, self._window, self._width = number, window, width
+        self._operator, self._lower, self._out = operator, lower, out
+        self.low, self.high = -math.inf, math.inf
+        self._at: deque[int] = deque()
+        self._stacks: TwoStacks[Any] = TwoStacks(operator)
+        self._next = 0
+
+    def push(self, start: int, partial: Any) -> None:
+        # Windows that end here or before hold none of what comes now: they are complete, and each of them holds
+        # the newest slices down to its start, never fewer, as all windows that end earlier are gone already.
+        self._drain(start)
+        window = self._window
+        if not self._at:
+            # The first window that holds this slice.
+            first = max(start + self._width - window.range, self.low)
+            self._next = int(first + (window.offset - first) % window.slide)
+        if self._next <= start and self._next < self.high:
+            self._at.append(start)
+            self._stacks.insert(partial)
+
+    def close(self) -> None:
+        self._drain(None)
+        self._empty()
+
+    def _drain(self, end: int | None) -> None:
+        at, window, stacks = self._at, self._window, self._stacks
+        while at and (end is None or self._next + window.range <= end):
+            start = self._next
+            if at[-1] < start:
+                self._empty()
+                return
+            while at[0] < start:
+                at.popleft()
+                stacks.evict()
+            # All windows up to the one that starts in the oldest slice hold the same slices.
+            last = min(at[0], self.high - 1, math.inf if end is None else end - window.range)
+            count = int(last - start) // window.slide + 1
+            if count > 0:
+                self._out.leave(self._number, start, count, self._lower(stacks.query()))
+            else:
+                self._empty()
+                return
+            self._next = start + count * window.slide
+
+    def _empty(self) -> None:
+        if self._at:
+            self._at.clear()
+            self._stacks = TwoStacks(self._operator)

@@ -1,0 +1,104 @@
+"""What each way of running is expected to take, in seconds, from statistics and calibrated constants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from muntin.physical.plan import Estimate
+from muntin.window.slices import common_measure
+from muntin.window.spec import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from muntin.logical.forest import Forest
+    from muntin.physical.constants import Constants
+    from muntin.physical.statistics import Statistics
+
+_MICRO: Final = 1e-6
+_MILLI: Final = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Price plans for one group of aggregates: `parts` partial columns, `natives` aggregates as written by hand."""
+
+    statistics: Statistics
+    constants: Constants
+    parts: int = 1
+
+    def native(self, windows: Sequence[Window]) -> Estimate:
+        """Price the plan written by hand: each window scans, copies, groups and exchanges by itself."""
+        c, rows = self.constants, self.statistics.rows
+        work = total = 0.0
+        for window in windows:
+            overlap = -(-window.range // window.slide)
+            found = self.statistics.intervals(window)
+            total += found
+            # Of the copies only those that fall on different windows of a partition survive the first grouping.
+            work += rows * (c.scan + overlap * (c.group_struct + self._more + (c.copy if overlap > 1 else 0)))
+            work += found * (c.exchange + self._more)
+        return self._estimate(work, len(windows) * (c.branch + c.stage), windows=total)
+
+    def direct(self, windows: Sequence[Window]) -> Estimate:
+        """Price a scan for each window, grouped by integers."""
+        c, rows = self.constants, self.statistics.rows
+        work = total = 0.0
+        for window in windows:
+            overlap = -(-window.range // window.slide)
+            found = self.statistics.intervals(window)
+            total += found
+            work += rows * (c.scan + overlap * (c.group + self._more + (c.copy if overlap > 1 else 0)))
+            work += found * (c.exchange + self._more)
+        return self._estimate(work, len(windows) * (c.branch + c.stage), windows=total)
+
+    def tree(self, forest: Forest, shown: int) -> Estimate:
+        """Price a forest in the JVM: what reads the events scans them, what reads a window groups its rows again."""
+        c = self.constants
+        work = total = 0.0
+        for node in forest.nodes:
+            found = self.statistics.intervals(node.window)
+            overlap = -(-node.window.range // node.window.slide)
+            if node.parent is None:
+                work += self.statistics.rows * (c.scan + overlap * (c.group + self._more))
+                work += found * (c.exchange + self._more)
+                continue
+            # Each of the parent's rows goes to all the windows that read it, and is read once per branch.
+            copies = found * float(len(forest.starts(node)))
+            work += self.statistics.intervals(node.parent) * c.copy + copies * (c.group + self._more + c.copy)
+            work += found * (c.exchange + self._more)
+        total = sum(self.statistics.intervals(node.window) for node in forest.nodes if not node.factor)
+        stages = len(forest.nodes)
+        return self._estimate(work, stages * c.stage + shown * c.branch, windows=total)
+
+    def sweep(self, windows: Sequence[Window]) -> Estimate:
+        """Price panes in the JVM and kernels over all windows."""
+        c = self.constants
+        pane = self.pane(windows)
+        panes = self.statistics.intervals(pane)
+        found = sum(self.statistics.intervals(window) for window in windows)
+        work = self.statistics.rows * (c.scan + c.group + self._more)
+        work += panes * (c.exchange + c.enter + 2 * self._more)
+        work += found * (c.leave + self._more)
+        return self._estimate(work, c.branch + 2 * c.stage + c.python, panes=panes, windows=found)
+
+    def objects(self, windows: Sequence[Window]) -> Estimate:
+        """Price every event through Python, as functions that users wrote need it."""
+        c = self.constants
+        found = sum(self.statistics.intervals(window) for window in windows)
+        work = self.statistics.rows * (c.scan + c.enter + 2.0) + found * (c.leave + 2.0)
+        return self._estimate(work, c.branch + c.stage + c.python, windows=found)
+
+    @staticmethod
+    def pane(windows: Sequence[Window]) -> Window:
+        """Make the window whose intervals are the panes of some windows."""
+        width = common_measure(list(windows))
+        return Window(width, width, windows[0].offset % width, timed=True)
+
+    @property
+    def _more(self) -> float:
+        return self.constants.part * (self.parts - 1)
+
+    def _estimate(self, micros: float, fixed: float, *, panes: float = 0.0, windows: float = 0.0) -> Estimate:
+        return Estimate(micros * _MICRO / self.constants.cores + fixed * _MILLI, panes, windows)

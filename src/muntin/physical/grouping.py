@@ -1,0 +1,65 @@
+"""Which windows share panes: too many, and the panes get fine; too few, and the events are read again and again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from muntin.physical.cost import Prices
+    from muntin.physical.plan import Estimate
+    from muntin.window.spec import Window
+
+# Beyond so many windows all pairs take too long to weigh, and panes for all are near enough.
+MANY: Final = 60
+
+
+def pane_groups(windows: Sequence[Window], prices: Prices) -> list[tuple[Window, ...]]:
+    """Part windows into groups that go through panes of their own, by merging what saves most, pair by pair.
+
+    Windows of one shape stay together under any name. Compared with one group for all, and the better is taken.
+
+    >>> from muntin import tumbling
+    >>> from muntin.physical.constants import Constants
+    >>> from muntin.physical.cost import Prices
+    >>> from muntin.physical.statistics import Statistics
+    >>> prices = Prices(Statistics(rows=1e7, span=10_000_000_000_000), Constants())
+    >>> pane_groups([tumbling("20s"), tumbling("30s"), tumbling("40s")], prices)
+    [(tumbling('20s'), tumbling('30s'), tumbling('40s'))]
+    """
+    same: dict[Window, list[Window]] = {}
+    for window in windows:
+        same.setdefault(window, []).append(window)
+    groups = [tuple(found) for found in same.values()]
+    if len(groups) > MANY:
+        groups = [tuple(windows)]
+    price: dict[tuple[Window, ...], float] = {}
+
+    def cost(group: tuple[Window, ...]) -> float:
+        if group not in price:
+            price[group] = best(group, prices).seconds
+        return price[group]
+
+    while len(groups) > 1:
+        saved, i, j = max(
+            (cost(groups[i]) + cost(groups[j]) - cost(groups[i] + groups[j]), -i, -j)
+            for i in range(len(groups))
+            for j in range(i + 1, len(groups))
+        )
+        if saved <= 0:
+            break
+        i, j = -i, -j
+        groups = [group for k, group in enumerate(groups) if k not in (i, j)] + [groups[i] + groups[j]]
+    whole = tuple(window for group in groups for window in group)
+    if cost(whole) <= sum(map(cost, groups)):
+        groups = [whole]
+    order = {id(window): place for place, window in enumerate(windows)}
+    return sorted(
+        (tuple(sorted(group, key=lambda w: order[id(w)])) for group in groups), key=lambda group: order[id(group[0])]
+    )
+
+
+def best(group: Sequence[Window], prices: Prices) -> Estimate:
+    """Price a group the cheaper way: through kernels, or each window straight from the events."""
+    return min(prices.sweep(group), prices.direct(group), key=lambda estimate: estimate.seconds)

@@ -1,0 +1,70 @@
+"""The physical plan: which aggregates over which windows go which way, and what that is expected to cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from muntin.logical.forest import Forest
+    from muntin.physical.statistics import Statistics
+    from muntin.window.spec import Window
+
+Way: TypeAlias = Literal["native", "jvm", "arrow", "python"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a step is expected to handle and to take: rows by kind, and seconds."""
+
+    seconds: float
+    panes: float = 0.0
+    windows: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Some aggregates over some windows, computed one way."""
+
+    way: Way
+    aggregates: tuple[str, ...]
+    windows: tuple[Window, ...]
+    estimate: Estimate
+    reason: str
+    pane: tuple[int, int] | None = None
+    """The width and offset of the panes, in microseconds, for arrow and python."""
+    coarse: int | None = None
+    """How many panes make a coarse bucket, where keys alone are too few to share the work."""
+    forest: Forest | None = None
+    """Which window reads which, for jvm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A way that was weighed for a group of aggregates, and what it would take."""
+
+    name: str
+    aggregates: tuple[str, ...]
+    seconds: float
+    chosen: bool
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PhysicalPlan:
+    """All steps, what was weighed, and on what figures."""
+
+    steps: tuple[Step, ...]
+    candidates: tuple[Candidate, ...]
+    statistics: Statistics
+    constants: str
+
+    @property
+    def seconds(self) -> float:
+        """The time that the chosen steps are expected to take."""
+        return sum(step.estimate.seconds for step in self.steps)
+
+    @property
+    def native_seconds(self) -> float:
+        """The time that the plan written by hand is expected to take."""
+        return sum(c.seconds for c in self.candidates if c.name == "native")

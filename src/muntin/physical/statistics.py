@@ -1,0 +1,59 @@
+"""What is known of the events before they are read: how many, of how many keys, over how long."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from muntin.duration import format_duration
+from muntin.errors import QueryError
+
+if TYPE_CHECKING:
+    from muntin.window.spec import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """The number of events and of keys, and the time they span in microseconds.
+
+    >>> Statistics(rows=1e6, keys=10, span=1_000_000_000_000, how="given")
+    1,000,000 events of 10 keys over 11d13h46m40s (given)
+    """
+
+    rows: float
+    keys: float = 1
+    span: int = 1
+    how: str = "given"
+    """Where the figures come from."""
+    seconds: float = 0.0
+    """What it took to find out."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("rows", 0), ("keys", 1), ("span", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not math.isfinite(value) or value < least:
+                msg = f"statistics: {name} must be a number of {least} or more, got {value!r}"
+                raise QueryError(msg)
+
+    @property
+    def rate(self) -> float:
+        """Events per microsecond and key."""
+        return self.rows / self.keys / max(self.span, 1)
+
+    def intervals(self, window: Window) -> float:
+        """Estimate how many intervals of a window hold an event, over all keys.
+
+        As if each key's events came at random over the span; no more than each event being alone.
+
+        >>> from muntin import tumbling
+        >>> round(Statistics(rows=600, keys=1, span=600_000_000).intervals(tumbling("10s")))
+        61
+        """
+        there = self.keys * (self.span + window.range) / window.slide
+        full = 1 - math.exp(-self.rate * window.range)
+        return min(there * full, self.rows * window.range / window.slide)
+
+    def __repr__(self) -> str:
+        keys = f"{self.keys:,.0f} key{'' if self.keys == 1 else 's'}"
+        return f"{self.rows:,.0f} events of {keys} over {format_duration(int(self.span))} ({self.how})"

@@ -1,0 +1,266 @@
+"""Queries on Spark as users write them: `windows(df, ...).over(...).agg(...)`, planned and run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from muntin.api import LogicalPlan, optimize
+from muntin.declare.query import WINDOW_ID, WindowQuery, named_aggregates
+from muntin.duration import parse_duration
+from muntin.errors import QueryError
+from muntin.logical.optimize import check_optimizer
+from muntin.physical.choose import Group, Strategy, check_strategy, choose
+from muntin.physical.constants import load_constants
+from muntin.physical.plan import PhysicalPlan
+from muntin.show.physical import physical_text
+from muntin.window.spec import window_set
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import timedelta
+    from os import PathLike
+    from pathlib import Path
+
+    from pyspark.sql import Column, DataFrame
+
+    from muntin.logical.forest import Forest
+    from muntin.logical.optimize import Optimizer
+    from muntin.physical.statistics import Statistics
+    from muntin.spark.bound import Bound
+    from muntin.window.spec import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """Events with a time and keys, ready for windows."""
+
+    source: Any
+    time: str
+    keys: tuple[str, ...]
+    watermark: int | None = None
+
+    def over(self, *windows: Window) -> WindowedEvents:
+        """Choose the windows: `tumbling("20m")`, `hopping("1h", slide="10m")`."""
+        several = windows[0] if len(windows) == 1 and isinstance(windows[0], (list, tuple)) else windows
+        return WindowedEvents(self, window_set(several))
+
+
+@dataclass(frozen=True, slots=True)
+class WindowedEvents:
+    """Events and the windows over them, ready for aggregates."""
+
+    events: Events
+    windows: tuple[Window, ...]
+
+    def agg(self, **aggregates: object) -> Query:
+        """Choose the aggregates, each by the name of its column: `low=agg.min("temp")`."""
+        of = self.events
+        return Query(of.source, of.time, of.keys, self.windows, named_aggregates(aggregates), of.watermark)
+
+
+def windows(
+    df: DataFrame,
+    *,
+    time: str | Column,
+    keys: str | Column | Sequence[str | Column] = (),
+    watermark: str | timedelta | None = None,
+) -> Events:
+    """Begin a query over the events of a DataFrame: their time column, and the keys to group by.
+
+    Both take names, or Spark expressions with an alias. `watermark` is how late an event of a stream may be.
+    """
+    if not hasattr(df, "groupBy"):
+        msg = f"the events must be a Spark DataFrame, got {type(df).__name__}"
+        raise QueryError(msg)
+    listed = [keys] if isinstance(keys, str) or hasattr(keys, "cast") else list(keys)  # type: ignore[list-item]
+    frame, found = _named(df, [time, *listed])
+    late = None if watermark is None else parse_duration(watermark)
+    return Events(frame, found[0], tuple(found[1:]), late)
+
+
+def _named(df: DataFrame, columns: list[str | Column]) -> tuple[DataFrame, list[str]]:
+    """Give expressions a column of their own."""
+    names = []
+    for column in columns:
+        if isinstance(column, str):
+            names.append(column)
+            continue
+        if not hasattr(column, "cast"):
+            msg = f"a key or the time is a column's name or a Spark expression, got {column!r}"
+            raise QueryError(msg)
+        name = df.select(column).columns[0]
+        df = df.withColumn(name, column)
+        names.append(name)
+    return df, names
+
+
+class Query(WindowQuery):
+    """A query that can be planned, run, and run as one would have written it by hand."""
+
+    __slots__ = ()
+
+    def native(self, *, wide: bool = False) -> DataFrame:
+        """Build the plan written by hand: one `groupBy(window(...))` per window. The baseline, and the oracle."""
+        from muntin.spark.bound import bind
+        from muntin.spark.execute import shown
+        from muntin.spark.native import native
+        from muntin.spark.wide import pivoted
+
+        result = native(bind(self))
+        return pivoted(self, result) if wide else shown(self, result)
+
+    def plan(
+        self,
+        *,
+        optimizer: Optimizer = "auto",
+        strategy: Strategy = "auto",
+        statistics: Statistics | None = None,
+    ) -> Plan:
+        """Plan the query.
+
+        `optimizer` decides which windows read which, see `optimize`. `strategy` is "native" (as written by hand),
+        "jvm" (a tree of windows in Spark), "arrow" (panes in Spark, windows in NumPy kernels), or "auto": for each
+        aggregate the cheapest by calibrated cost, native where nothing is expected to be faster. The cost rests
+        on `statistics`; not given, files' footers and the first rows are looked at.
+        """
+        from muntin.spark.bound import bind
+        from muntin.spark.statistics import statistics as look
+
+        check_optimizer(optimizer)
+        check_strategy(strategy)
+        bound = bind(self)
+        found = look(bound) if statistics is None else statistics
+        rate = max(found.rate * 1_000_000, 1e-9)
+        logical = optimize(self.windows, self.functions, optimizer=optimizer, rate=rate, unit="second", period="steady")
+        forests: dict[tuple[str, ...], Forest] = {}
+
+        def forest(group: Group) -> Forest:
+            named = dict(self.aggregates)
+            functions = tuple(dict.fromkeys(named[name].function for name in group.names))
+            if group.names not in forests:
+                same = next((g for g in logical.groups if set(g.functions) == set(functions)), None)
+                forests[group.names] = (
+                    same
+                    or optimize(
+                        self.windows, functions, optimizer=optimizer, rate=rate, unit="second", period="steady"
+                    ).groups[0]
+                ).forest
+            return forests[group.names]
+
+        groups = _groups(bound)
+        physical = choose(self.windows, groups, forest, strategy, found, load_constants())
+        return Plan(self, bound, logical, physical)
+
+    def explain(self) -> str:
+        """Plan the query and explain the plan."""
+        return self.plan().explain()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Plan:
+    """A planned query: `run()` gives its rows, `explain()` says how and why."""
+
+    query: Query
+    bound: Bound
+    logical: LogicalPlan
+    physical: PhysicalPlan
+
+    def run(self, *, split: bool = False, wide: bool = False) -> Any:
+        """Build the DataFrame: window_id, window, the keys, the aggregates; its rows are computed when asked for.
+
+        `split` gives a dict of one DataFrame for each window id. `wide` gives one row for each key and instant, with
+        a column for each aggregate and window that ends then, as feature tables want it.
+        """
+        from muntin.spark.execute import execute, shown
+        from muntin.spark.wide import wide as widened
+
+        if split and wide:
+            msg = "split=True gives a frame for each window and wide=True one for all: ask for one of the two"
+            raise QueryError(msg)
+        if wide:
+            return widened(self.bound, self.physical)
+        result = shown(self.query, execute(self.bound, self.physical))
+        if not split:
+            return result
+        if WINDOW_ID not in result.columns:
+            msg = "split=True tells windows apart by window_id, and the query does not show it: select it too"
+            raise QueryError(msg)
+        from pyspark.sql import functions as F
+
+        return {window.id: result.where(F.col(WINDOW_ID) == window.id) for window in self.query.windows}
+
+    def explain(self) -> str:
+        """Say how the query runs: the logical plan, the way of each aggregate, what was weighed, the figures."""
+        return f"{self.logical.explain()}\n\n{physical_text(self.physical)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the plan as values that JSON can hold."""
+        plan = self.physical
+        return self.logical.to_dict() | {
+            "physical": {
+                "steps": [
+                    {
+                        "strategy": step.way,
+                        "aggregates": list(step.aggregates),
+                        "windows": [window.id for window in step.windows],
+                        "pane": None if step.pane is None else {"width_us": step.pane[0], "offset_us": step.pane[1]},
+                        "coarse": step.coarse,
+                        "seconds": step.estimate.seconds,
+                        "reason": step.reason,
+                    }
+                    for step in plan.steps
+                ],
+                "candidates": [
+                    {
+                        "strategy": c.name,
+                        "aggregates": list(c.aggregates),
+                        "seconds": None if c.note else c.seconds,
+                        "chosen": c.chosen,
+                        "note": c.note,
+                    }
+                    for c in plan.candidates
+                ],
+                "seconds": plan.seconds,
+                "native_seconds": plan.native_seconds,
+                "statistics": {
+                    "rows": plan.statistics.rows,
+                    "keys": plan.statistics.keys,
+                    "span_us": plan.statistics.span,
+                    "how": plan.statistics.how,
+                },
+                "constants": plan.constants,
+            }
+        }
+
+    def plot(self, path: str | PathLike[str]) -> Path:
+        """Write the logical plan to a file, as its name asks: .html, .svg, .mmd, .txt or .json."""
+        return self.logical.plot(path)
+
+    def __repr__(self) -> str:
+        ways = ", ".join(dict.fromkeys(step.way for step in self.physical.steps))
+        return f"<plan by {ways}: {len(self.query.windows)} windows, {len(self.query.aggregates)} aggregates>"
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _repr_html_(self) -> str:
+        return self.logical._repr_html_()
+
+
+def _groups(bound: Bound) -> list[Group]:
+    """Part the aggregates by what they allow: kernels, the JVM only, functions in Python, or all values at once."""
+    found: dict[tuple[bool, bool, bool], list[str]] = {}
+    for name, _ in bound.query.aggregates:
+        recipe = bound.recipes.get(name)
+        kind = (False, False, True) if recipe is None else (recipe.shareable, recipe.columnar, False)
+        found.setdefault(kind, []).append(name)
+    groups = []
+    for (shareable, columnar, custom), names in found.items():
+        parts = {part.name for name in names if name in bound.recipes for part in bound.recipes[name].parts}
+        why = "" if shareable or custom else "no bounded partial: it needs all values of a window at once"
+        groups.append(Group(tuple(names), max(len(parts), 1), shareable, columnar, custom, why))
+    return groups
+
+
+__all__ = ["Events", "Plan", "Query", "WindowedEvents", "windows"]

@@ -1,0 +1,142 @@
+"""The coverage tree inside the JVM: roots from events, all other windows from rows of partials."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F
+
+from muntin.declare.query import WINDOW, WINDOW_ID
+from muntin.spark.panes import BUCKET, floor_div, key_columns, parts_of
+from muntin.spark.routes import routes
+from muntin.spark.starts import in_place, with_starts
+from muntin.window.spec import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from muntin.logical.forest import Forest
+    from muntin.spark.bound import Bound
+    from muntin.spark.recipes.part import Part
+    from muntin.spark.routes import Route
+
+_START: Final = "_mt_s"
+# A bucket is so many times as long as the way that rows reach beyond it: one row in so many is there twice.
+BUCKET_LENGTHS: Final = 16
+# From this overlap on, a window that reads events does so through panes of its own.
+_OVERLAP: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Partials by key and start; where `coarse` is given, by bucket too, each bucket with all that its windows need."""
+
+    frame: DataFrame
+    coarse: int | None
+
+
+def tree(bound: Bound, names: Sequence[str], windows: Sequence[Window], forest: Forest) -> DataFrame:
+    """Compute some aggregates over some windows along a forest: native's rows and columns."""
+    parts = parts_of(bound, names)
+    ids: dict[Window, list[str]] = {}
+    for window in windows:
+        ids.setdefault(window, []).append(window.id)
+    found: dict[Window, _Rows] = {}
+    frames = []
+    for route in routes(forest, ids):
+        window = route.window
+        if route.source is None:
+            rows = _Rows(_root(bound, window, parts), None)
+        else:
+            rows = _child(bound, route, found[route.source], parts)
+        if route.station:
+            rows = _stationed(bound, route, rows)
+        found[window] = rows
+        if window in ids:
+            frames.append(_shown(bound, names, window, ids[window], rows, parts))
+    return reduce(lambda x, y: x.unionAll(y), frames)
+
+
+def _root(bound: Bound, window: Window, parts: Mapping[str, tuple[str, Part]]) -> DataFrame:
+    """Aggregate events; those of a long window by panes first, so that panes and not events are there many times."""
+    make = [part.make.alias(column) for column, part in parts.values()]
+    if window.range <= _OVERLAP * window.slide:
+        events = with_starts(bound.events, bound.micros, window, range(window.range), 1, _START)
+        return _grouped(events, [*bound.keys, F.col(_START)], make)
+    width = math.gcd(window.range, window.slide)
+    pane = Window(width, width, window.offset)
+    events = with_starts(bound.events, bound.micros, pane, range(width), 1, _START)
+    rows = _grouped(events, [*bound.keys, F.col(_START)], make)
+    rows = with_starts(rows, F.col(_START), window, range(0, window.range, width), width, _START)
+    return _grouped(rows, [*key_columns(bound), F.col(_START)], _merged(parts))
+
+
+def _child(bound: Bound, route: Route, source: _Rows, parts: Mapping[str, tuple[str, Part]]) -> _Rows:
+    """Merge the partials of a source; of each bucket only the windows for which it has all of them."""
+    assert route.source is not None
+    rows = with_starts(source.frame, F.col(_START), route.window, route.starts, route.source.slide, _START)
+    group = [*key_columns(bound), F.col(_START)]
+    if source.coarse is not None:
+        rows = rows.where(_within(source.coarse, 0 if route.station else route.reach))
+        group.append(F.col(BUCKET))
+    return _Rows(_grouped(rows, group, _merged(parts)), source.coarse)
+
+
+def _stationed(bound: Bound, route: Route, rows: _Rows) -> _Rows:
+    """Shuffle rows by key and coarse time: the windows of a bucket are those that start there.
+
+    A group by key, bucket and start then needs no shuffle: Spark sees that its rows are together already. Rows near a
+    bucket's start are also part of windows of the bucket before.
+    """
+    coarse = BUCKET_LENGTHS * max(route.reach, route.window.range)
+    start = F.col(_START)
+    own, first = floor_div(start, coarse), floor_div(start - route.reach, coarse)
+    buckets = F.when(own == first, F.array(own)).otherwise(F.array(first, own))
+    frame = rows.frame.withColumn(BUCKET, F.explode(buckets))
+    return _Rows(frame.repartition(*key_columns(bound), F.col(BUCKET)), coarse)
+
+
+def _within(coarse: int, reach: int) -> Column:
+    """Tell whether a window starts in its bucket, or not beyond its reach."""
+    into = F.col(_START) - F.col(BUCKET) * F.lit(coarse)
+    return in_place((into >= 0) & (into < coarse + reach))
+
+
+def _grouped(rows: DataFrame, group: Sequence[Column], made: Sequence[Column]) -> DataFrame:
+    # Without aggregates it still matters which windows there are.
+    return rows.groupBy(*group).agg(*made) if made else rows.select(*group).distinct()
+
+
+def _merged(parts: Mapping[str, tuple[str, Part]]) -> list[Column]:
+    return [part.merge(F.col(column)).alias(column) for column, part in parts.values()]
+
+
+def _shown(
+    bound: Bound,
+    names: Sequence[str],
+    window: Window,
+    ids: Sequence[str],
+    rows: _Rows,
+    parts: Mapping[str, tuple[str, Part]],
+) -> DataFrame:
+    """Give a window's rows its ids and times, and finish the aggregates."""
+    frame = rows.frame if rows.coarse is None else rows.frame.where(_within(rows.coarse, 0))
+    name = F.lit(ids[0]) if len(ids) == 1 else F.explode(F.array(*(F.lit(one) for one in ids)))
+    start = F.col(_START)
+    partials = {part: F.col(column) for part, (column, _) in parts.items()}
+    results = []
+    for result in names:
+        finish = bound.recipes[result].finish
+        assert finish is not None, f"{result} has no partials to share"
+        results.append(finish(partials).alias(result))
+    return frame.select(
+        name.alias(WINDOW_ID),
+        bound.window(start, start + F.lit(window.range)).alias(WINDOW),
+        *key_columns(bound),
+        *results,
+    )

@@ -1,0 +1,71 @@
+"""The wide form: one row for each key and instant, a column for each aggregate and window that ends then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F
+
+from muntin.declare.query import WINDOW_ID
+from muntin.errors import QueryError
+from muntin.spark.execute import execute
+from muntin.spark.panes import Grid, quoted
+from muntin.spark.sweep import sweep
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from muntin.declare.query import WindowQuery
+    from muntin.physical.plan import PhysicalPlan
+    from muntin.spark.bound import Bound
+
+AT: Final = "at"
+
+
+def wide(bound: Bound, plan: PhysicalPlan) -> DataFrame:
+    """Build the wide form; where one pass of kernels computes everything, they put the columns side by side too."""
+    query = bound.query
+    _check(query)
+    if len(plan.steps) == 1 and plan.steps[0].way == "arrow":
+        step = plan.steps[0]
+        assert step.pane is not None
+        frame = sweep(bound, step.aggregates, step.windows, Grid(*step.pane), step.coarse, wide=True)
+        return frame.select(*(quoted(name) for name in _columns(query)))
+    return pivoted(query, execute(bound, plan))
+
+
+def pivoted(query: WindowQuery, result: DataFrame) -> DataFrame:
+    """Turn rows of windows into columns, for windows that end at one instant."""
+    _check(query)
+    names = [name for name, _ in query.aggregates]
+    values = [
+        F.first(F.when(F.col(WINDOW_ID) == window.id, F.struct(quoted(name).alias("v"))), ignorenulls=True)["v"].alias(
+            column(name, window.id)
+        )
+        for name in names
+        for window in query.windows
+    ]
+    keys = [quoted(key) for key in query.keys]
+    return result.groupBy(*keys, F.col("window.end").alias(AT)).agg(*values)
+
+
+def column(aggregate: str, window_id: str) -> str:
+    """Name the column of an aggregate over a window."""
+    return f"{aggregate}_{window_id}"
+
+
+def _columns(query: WindowQuery) -> list[str]:
+    results = [column(name, window.id) for name, _ in query.aggregates for window in query.windows]
+    return [*query.keys, AT, *results]
+
+
+def _check(query: WindowQuery) -> None:
+    if query.outputs is not None or query.having is not None:
+        msg = "the wide form shows every aggregate of every window: it cannot go with a SELECT list or HAVING"
+        raise QueryError(msg)
+    seen: set[str] = set()
+    for name in _columns(query):
+        if name.lower() in seen:
+            msg = f"the wide form would have two columns {name!r}: rename the key, the aggregate or the window's id"
+            raise QueryError(msg)
+        seen.add(name.lower())

@@ -1,0 +1,125 @@
+"""Expressions: from Azure's dialect or Spark's to Spark SQL text that means the same."""
+
+from __future__ import annotations
+
+import pytest
+import sqlglot
+
+from muntin.declare.sql import parse_sql
+
+AZURE = [
+    ("ISNULL(x, 0)", "COALESCE(x, 0)"),
+    ("COALESCE(x, y)", "COALESCE(x, y)"),
+    ("CAST(x AS float)", "CAST(x AS DOUBLE)"),
+    ("CAST(x AS bigint)", "CAST(x AS BIGINT)"),
+    ("CAST(x AS nvarchar(max))", "CAST(x AS STRING)"),
+    ("CAST(x AS datetime)", "CAST(x AS TIMESTAMP)"),
+    ("CAST(x AS bit)", "CAST(x AS BOOLEAN)"),
+    ("TRY_CAST(x AS bigint)", "TRY_CAST(x AS BIGINT)"),
+    ("TRY_CAST(CAST(x AS float) AS float)", "TRY_CAST(CAST(x AS DOUBLE) AS DOUBLE)"),
+    ("CASE WHEN x > 1 THEN 'a' ELSE 'b' END", "CASE WHEN x > 1 THEN 'a' ELSE 'b' END"),
+    ("CASE x WHEN 1 THEN 2 END", "CASE x WHEN 1 THEN 2 END"),
+    ("IIF(x > 1, 2, 3)", "IF(x > 1, 2, 3)"),
+    ("LEN(x)", "LENGTH(CAST(x AS STRING))"),
+    ("UPPER(x)", "UPPER(x)"),
+    ("SUBSTRING(x, 1, 2)", "SUBSTRING(x, 1, 2)"),
+    ("CONCAT(x, 'a')", "CONCAT(COALESCE(x, ''), 'a')"),
+    ("REPLACE(x, 'a', 'b')", "REPLACE(x, 'a', 'b')"),
+    ("CHARINDEX('a', x)", "LOCATE('a', x)"),
+    ("x LIKE 'a%'", "x LIKE 'a%'"),
+    ("x IN (1, 2)", "x IN (1, 2)"),
+    ("x BETWEEN 1 AND 2", "x BETWEEN 1 AND 2"),
+    ("x IS NOT NULL", "NOT x IS NULL"),
+    ("x <> 'it''s'", r"x <> 'it\'s'"),
+    (r"x = 'a\b'", r"x = 'a\\b'"),
+    ("x = '-- no comment /* here'", "x = '-- no comment /* here'"),
+    ("x = 1 -- a comment\n", "x = 1"),
+    ("x /* a comment */ = 1", "x = 1"),
+    ("x = '(' OR x = '((' OR x = ')'", "x = '(' OR x = '((' OR x = ')'"),
+    ("x = '('", "x = '('"),
+    ("-x % 2", "-x % 2"),
+    ("(x + 1) * 2", "(x + 1) * 2"),
+    ("ABS(x) + FLOOR(x) + POWER(x, 2) + SQUARE(x)", "ABS(x) + FLOOR(x) + POWER(x, 2) + POWER(x, 2)"),
+    ("[my col] + [order] + [plain]", "`my col` + `order` + `plain`"),
+    ("r.a.b", "r.a.b"),
+    ("DATEADD(minute, 5, x)", "DATE_ADD(MINUTE, 5, x)"),
+    ("DATEADD(mi, -5, x)", "DATE_ADD(MINUTE, -5, x)"),
+    ("DATEADD(n, 5, x)", "DATE_ADD(MINUTE, 5, x)"),
+    ("DATEADD(d, 5, x)", "DATE_ADD(DAY, 5, x)"),
+    ("DATEADD(ms, 5, x)", "DATE_ADD(MILLISECOND, 5, x)"),
+    ("DATEADD(hh, 1, DATEADD(ss, 2, x))", "DATE_ADD(HOUR, 1, DATE_ADD(SECOND, 2, x))"),
+    ("DATEDIFF(hour, x, y)",
+     "TIMESTAMPDIFF(HOUR, DATE_TRUNC('HOUR', CAST(x AS TIMESTAMP)), DATE_TRUNC('HOUR', CAST(y AS TIMESTAMP)))"),
+    ("DATEPART(mi, x)", "EXTRACT(MINUTE FROM x)"),
+    ("DATEPART(second, x)", "CAST(EXTRACT(SECOND FROM x) AS INT)"),
+    ("2 * DATEPART(ms, x)", "2 * (CAST(EXTRACT(SECOND FROM x) * 1000 AS INT) % 1000)"),
+    ("DATEPART(mcs, x) + 1", "(CAST(EXTRACT(SECOND FROM x) * 1000000 AS INT) % 1000000) + 1"),
+    ("DATEPART(month, x)", "EXTRACT(MONTH FROM x)"),
+    ("DATEPART(iso_week, x)", "EXTRACT(WEEK FROM x)"),
+    ("DATEPART(weekday, x)", "EXTRACT(DAYOFWEEK FROM x)"),
+    ("YEAR(x)", "YEAR(x)"),
+    ("DATETIMEFROMPARTS(2020, 1, 2, 3, 4, 5, y)", "MAKE_TIMESTAMP(2020, 1, 2, 3, 4, (5) + (y) / 1000)"),
+    ("GetArrayLength(x)", "SIZE(x)"),
+    ("GetArrayElement(x, 0)", "GET(x, 0)"),
+    ("GetRecordPropertyValue(x, 'a b')", "x.`a b`"),
+    ("CAST(GetArrayElement(r.x, 0) AS float)", "CAST(GET(r.x, 0) AS DOUBLE)"),
+]  # fmt: skip
+SPARK = [
+    "x + 1",
+    "CAST(x AS FLOAT)",
+    "COALESCE(x, 0)",
+    "x.y.z",
+    "x[0]",
+    "m['k']",
+    "`a b` / 2",
+    "x DIV 2",
+    "IF(x > 1, 2, 3)",
+    "DATE_TRUNC('HOUR', ts)",
+    "DATEDIFF(a, b)",
+    "DATE_ADD(MINUTE, 5, a)",
+    "TIMESTAMPDIFF(MINUTE, a, b)",
+    "ts - INTERVAL '5' MINUTES",
+    "x RLIKE 'a.b'",
+    r"x = 'it\'s'",
+    "XXHASH64(x)",
+    "TRANSFORM(a, v -> v + 1)",
+    "CASE WHEN x THEN y END",
+    "UNIX_SECONDS(ts)",
+]
+
+
+def places(expression: str, input_of: str) -> tuple[str | None, ...]:
+    """Put an expression where input is read: WHERE, an argument and a key."""
+    azure = input_of == "azure"
+    window = "Tumbling(mi, 5)" if azure else "window(ts, '5 minutes')"
+    time = "TIMESTAMP BY t" if azure else ""
+    where = parse_sql(f"SELECT COUNT(*) FROM i {time} WHERE {expression} GROUP BY {window}")
+    argument = parse_sql(f"SELECT MIN({expression}) FROM i {time} GROUP BY {window}")
+    key = parse_sql(f"SELECT COUNT(*) FROM i {time} GROUP BY {expression}, {window}")
+    return where.where, argument.aggregates[0].arguments[0], key.keys[0].text
+
+
+@pytest.mark.parametrize(("expression", "text"), AZURE)
+def test_azure_to_spark(expression: str, text: str) -> None:
+    assert places(expression, "azure") == (text, text, text)
+
+
+@pytest.mark.parametrize("expression", SPARK)
+def test_spark_stays(expression: str) -> None:
+    assert places(expression, "spark") == (expression, expression, expression)
+
+
+@pytest.mark.parametrize("text", [*(text for _, text in AZURE), *SPARK])
+def test_texts_read_again_give_themselves(text: str) -> None:
+    assert sqlglot.parse_one(text, dialect="spark").sql("spark") == text
+
+
+@pytest.mark.parametrize(("expression", "text"), AZURE)
+def test_the_same_over_keys(expression: str, text: str) -> None:
+    """SELECT and HAVING go another way than WHERE does, to the same text."""
+    keys = "x, y, r, [my col], [order], [plain]"
+    query = parse_sql(
+        f"SELECT ({expression}) AS a, COUNT(*) AS n FROM i TIMESTAMP BY t "
+        f"GROUP BY {keys}, Tumbling(mi, 5) HAVING {expression}"
+    )
+    assert (query.outputs[0].text, query.having) == (text, text)
