@@ -3,6 +3,7 @@
 from muntin.aggregate import catalog as agg
 from muntin.api import LogicalPlan, optimize
 from muntin.errors import MuntinError
+from muntin.from_sql import sql
 from muntin.physical.statistics import Statistics
 from muntin.query import Plan, Query, windows
 from muntin.window.spec import Window, hopping, tumbling
@@ -19,6 +20,7 @@ __all__ = [
     "agg",
     "hopping",
     "optimize",
+    "sql",
     "tumbling",
     "windows",
 ]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from muntin.spark.panes import Grid
     from muntin.spark.recipes.part import Input
 
-_UTC: Final = datetime.timezone.utc
+_UTC: Final = datetime.UTC
 _MICROS: Final = "_mt_t"
 _NUMBER: Final = "_mt_w"
 _START: Final = "_mt_s"
@@ -239,7 +239,10 @@ def _result(kind: T.DataType) -> tuple[pa.DataType, Callable[[Any], Any]]:
     for known, arrow, fit in _SIMPLE:
         if isinstance(kind, known):
             return arrow, _unless_none(fit)
-    msg = f"an aggregate written in Python cannot return {kind.simpleString()}. Return a number, text, time, array or struct; a map as array<struct<key,value>>"
+    msg = (
+        f"an aggregate written in Python cannot return {kind.simpleString()}. "
+        "Return a number, text, time, array or struct; a map as array<struct<key,value>>"
+    )
     raise QueryError(msg)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
 import time
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlparse
@@ -20,10 +23,15 @@ if TYPE_CHECKING:
 # So many rows are looked at, and so many files' footers.
 SAMPLE: Final = 10_000
 FOOTERS: Final = 64
-# A parquet file holds about so many bytes for each event: used where its footer cannot be read.
+# Spark counts so many bytes for a row of one 64-bit column.
 BYTES: Final = 16
-# What is assumed of a source that says nothing at all.
+# What is assumed of a source that says nothing at all, or an absurd size.
 ASSUMED: Final = 10_000_000
+ABSURD: Final = 1e13
+# The first estimate that Spark prints is that of the whole plan.
+_COUNT: Final = re.compile(r"rowCount=([\d.E+]+)")
+_SIZE: Final = re.compile(r"sizeInBytes=([\d.E+]+) ([KMGTPE]i?)?B")
+_UNITS: Final = {None: 1, **{unit: 1024**n for n, unit in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)}}
 
 
 def statistics(bound: Bound) -> Statistics:
@@ -35,7 +43,7 @@ def statistics(bound: Bound) -> Statistics:
         found = Statistics(seen, max(keys, 1), span, "all rows seen", time.perf_counter() - began)
         return found
     if rows is None:
-        rows, how = ASSUMED, "first rows, size assumed"
+        rows, how = _planned(bound), "Spark's estimate of size and first rows"
     # A table in order of time shows in its first rows the pace of the rest; any other already its whole span.
     if ordered:
         span = int(span * max(rows / seen, 1.0))
@@ -57,6 +65,20 @@ def _rows(bound: Bound) -> tuple[float | None, str]:
     except (OSError, pa.ArrowException):
         return None, ""
     return counted * len(parts) / len(few), "file footers and first rows"
+
+
+def _planned(bound: Bound) -> float:
+    """Read how many rows Spark's own optimizer expects, from what it prints: so it works over Connect too."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        bound.events.select(bound.micros.alias("t")).explain(mode="cost")
+    counted, sized = _COUNT.search(printed.getvalue()), _SIZE.search(printed.getvalue())
+    if counted:
+        return float(counted[1])
+    if not sized:
+        return ASSUMED
+    size = float(sized[1]) * _UNITS[sized[2]]
+    return size / BYTES if size < ABSURD else ASSUMED
 
 
 def _sample(bound: Bound) -> tuple[float, int, int, bool]:

@@ -34,10 +34,14 @@ _OVERLAP: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Partials by key and start; where `coarse` is given, by bucket too, each bucket with all that its windows need."""
+    """Partials by key and start; where `coarse` is given, by bucket too, each bucket with all that its windows need.
+
+    `reach` is how far beyond its end a bucket's rows go.
+    """
 
     frame: DataFrame
-    coarse: int | None
+    coarse: int | None = None
+    reach: int = 0
 
 
 def tree(bound: Bound, names: Sequence[str], windows: Sequence[Window], forest: Forest) -> DataFrame:
@@ -51,7 +55,7 @@ def tree(bound: Bound, names: Sequence[str], windows: Sequence[Window], forest: 
     for route in routes(forest, ids):
         window = route.window
         if route.source is None:
-            rows = _Rows(_root(bound, window, parts), None)
+            rows = _Rows(_root(bound, window, parts))
         else:
             rows = _child(bound, route, found[route.source], parts)
         if route.station:
@@ -81,10 +85,11 @@ def _child(bound: Bound, route: Route, source: _Rows, parts: Mapping[str, tuple[
     assert route.source is not None
     rows = with_starts(source.frame, F.col(_START), route.window, route.starts, route.source.slide, _START)
     group = [*key_columns(bound), F.col(_START)]
-    if source.coarse is not None:
-        rows = rows.where(_within(source.coarse, 0 if route.station else route.reach))
-        group.append(F.col(BUCKET))
-    return _Rows(_grouped(rows, group, _merged(parts)), source.coarse)
+    if source.coarse is None:
+        return _Rows(_grouped(rows, group, _merged(parts)))
+    reach = 0 if route.station else route.reach
+    rows = rows.where(_within(source.coarse, reach))
+    return _Rows(_grouped(rows, [*group, F.col(BUCKET)], _merged(parts)), source.coarse, reach)
 
 
 def _stationed(bound: Bound, route: Route, rows: _Rows) -> _Rows:
@@ -98,7 +103,7 @@ def _stationed(bound: Bound, route: Route, rows: _Rows) -> _Rows:
     own, first = floor_div(start, coarse), floor_div(start - route.reach, coarse)
     buckets = F.when(own == first, F.array(own)).otherwise(F.array(first, own))
     frame = rows.frame.withColumn(BUCKET, F.explode(buckets))
-    return _Rows(frame.repartition(*key_columns(bound), F.col(BUCKET)), coarse)
+    return _Rows(frame.repartition(*key_columns(bound), F.col(BUCKET)), coarse, route.reach)
 
 
 def _within(coarse: int, reach: int) -> Column:
@@ -125,8 +130,8 @@ def _shown(
     parts: Mapping[str, tuple[str, Part]],
 ) -> DataFrame:
     """Give a window's rows its ids and times, and finish the aggregates."""
-    frame = rows.frame if rows.coarse is None else rows.frame.where(_within(rows.coarse, 0))
-    name = F.lit(ids[0]) if len(ids) == 1 else F.explode(F.array(*(F.lit(one) for one in ids)))
+    frame = rows.frame.where(_within(rows.coarse, 0)) if rows.coarse and rows.reach else rows.frame
+    called = F.lit(ids[0]) if len(ids) == 1 else F.explode(F.array(*(F.lit(one) for one in ids)))
     start = F.col(_START)
     partials = {part: F.col(column) for part, (column, _) in parts.items()}
     results = []
@@ -135,8 +140,10 @@ def _shown(
         assert finish is not None, f"{result} has no partials to share"
         results.append(finish(partials).alias(result))
     return frame.select(
-        name.alias(WINDOW_ID),
+        called.alias(WINDOW_ID),
         bound.window(start, start + F.lit(window.range)).alias(WINDOW),
-        *key_columns(bound),
+        # Named anew: else Spark keeps other aliases in the first branch of a union than in the rest, and then does not
+        # see that their exchanges are the same.
+        *(key.alias(name) for key, name in zip(key_columns(bound), bound.query.keys, strict=True)),
         *results,
     )

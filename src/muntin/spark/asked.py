@@ -1,0 +1,60 @@
+"""A parsed SQL query over a DataFrame: its texts as columns, checked before anything runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from muntin.declare.query import RESERVED
+from muntin.errors import SqlError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from muntin.declare.sql import SelectQuery
+
+
+def prepared(
+    frame: DataFrame, query: SelectQuery, time: str
+) -> tuple[DataFrame, list[tuple[list[Column], Column | None]]]:
+    """Give the events their time and key columns, and each aggregate its arguments and filter."""
+    record = [F.col("`" + name.replace("`", "``") + "`") for name in frame.columns]
+    calls = [
+        (
+            [F.struct(*record) if text == "struct(*)" else F.expr(text) for text in call.arguments],
+            None if call.filter is None else F.expr(call.filter),
+        )
+        for call in query.aggregates
+    ]
+    if query.where is not None:
+        kind = _type(frame, query.where, "WHERE")
+        if not isinstance(kind, T.BooleanType):
+            msg = f"WHERE {query.where} is of type {kind.simpleString()}, not a condition"
+            raise SqlError(msg)
+        frame = frame.where(query.where)
+    kind = _type(frame, time, "TIMESTAMP BY")
+    when = F.expr(time)
+    if isinstance(kind, T.StringType):
+        # Azure reads ISO 8601 text as a time; so does the cast, and it refuses what is none.
+        when = when.cast("timestamp")
+    if query.closed == "right":
+        # (start, end] of times is [start, end) of times a microsecond earlier: a boundary event lands where Azure puts it.
+        when = when - F.expr("INTERVAL '0.000001' SECOND")
+    keys = {}
+    for key in query.keys:
+        _type(frame, key.text, f"the key {key.name}")
+        keys[key.name] = F.expr(key.text)
+    # All at once: a key may take the name of a column that another key reads.
+    return frame.withColumns({**keys, f"{RESERVED}time": when}), calls
+
+
+def _type(frame: DataFrame, text: str, what: str) -> T.DataType:
+    try:
+        return frame.select(F.expr(text).alias("c")).schema[0].dataType
+    except (AnalysisException, ParseException) as error:
+        reason = str(error).split("\n", 1)[0].split(" SQLSTATE:", 1)[0]
+        msg = f"{what}: {text} cannot be computed from the input: {reason}"
+        raise SqlError(msg) from error

@@ -1,0 +1,265 @@
+"""Users' aggregates on Spark: shared over windows, they equal the plan written by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.sql import functions as F
+
+from muntin import agg, hopping, tumbling
+from muntin.declare.query import WindowQuery, named_aggregates
+from muntin.errors import QueryError
+from muntin.spark.bound import bind
+from muntin.spark.custom import custom
+from muntin.spark.native import native
+from muntin.spark.panes import Grid
+from muntin.window.slices import pane_width
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from muntin import Window
+
+# "Last minus first": the first and the last value in order of time.
+SPAN = agg.define(
+    "span",
+    lift=lambda v: (v, v),
+    combine=lambda x, y: (x[0], y[1]),
+    lower=lambda ends: ends[1] - ends[0],
+    returns="bigint",
+)
+LONGEST = agg.define(
+    "longest",
+    lift=lambda s: (len(s), s),
+    combine=max,
+    lower=lambda x: x[1],
+    commutative=True,
+    selects=True,
+    returns="string",
+)
+UNION = agg.define(
+    "union",
+    lift=lambda v: frozenset([v]),
+    combine=lambda x, y: x | y,
+    lower=sorted,
+    identity=frozenset(),
+    commutative=True,
+    overlap_tolerant=True,
+    returns="array<string>",
+)
+WEIGHTED = agg.define(
+    "weighted",
+    lift=lambda vw: (vw[0] * vw[1], vw[1]) if None not in vw else (0, 0),
+    combine=lambda x, y: (x[0] + y[0], x[1] + y[1]),
+    lower=lambda x: x[0] / x[1] if x[1] else None,
+    identity=(0, 0),
+    commutative=True,
+    arity=2,
+    returns="double",
+)
+BITS = agg.define(
+    "bits", lift=lambda v: v % 64, combine=lambda x, y: x | y, identity=0, commutative=True, returns="int"
+)
+TOP = agg.define(
+    "top_three",
+    lift=lambda v: (v,),
+    combine=lambda x, y: tuple(sorted(x + y, reverse=True)[:3]),
+    lower=list,
+    identity=(),
+    commutative=True,
+    returns="array<bigint>",
+)
+# In order, with every value that it saw, nulls too: what no other aggregate would notice, this one shows.
+TRACE = agg.define(
+    "trace",
+    lift=lambda v: (v,),
+    combine=lambda x, y: x + y,
+    identity=(),
+    lower=list,
+    ignores_nulls=False,
+    returns="array<bigint>",
+)
+EVENTS = agg.define("events", lift=lambda _: 1, combine=lambda x, y: x + y, identity=0, arity=0, returns="bigint")
+PAIRS = agg.define(
+    "pairs",
+    lift=lambda pair: (pair,),
+    combine=lambda x, y: x + y,
+    lower=list,
+    arity=2,
+    ignores_nulls=False,
+    returns="array<struct<s:string,v:bigint>>",
+)
+
+WINDOWS = (
+    tumbling("20s"),
+    tumbling("30s", offset="10s"),
+    hopping("1m", slide="20s"),
+    hopping("5m", slide="10s", offset="10s"),
+    hopping("50s", slide="20s", id="uneven"),
+)
+ALL = {
+    "span": SPAN("v"),
+    "longest": LONGEST("s"),
+    "union": UNION("s", filter="v > 0"),
+    "weighted": WEIGHTED("v", "w"),
+    "bits": BITS("v"),
+    "top": TOP("v"),
+    "trace": TRACE("v", filter="w > 2"),
+    "events": EVENTS(filter="v < 0"),
+    "pairs": PAIRS("s", "v"),
+}
+
+
+@pytest.fixture(scope="module")
+def events(spark: SparkSession) -> DataFrame:
+    """600 events in whole seconds, so that many share one, on both sides of 1970, with a gap of a year, and nulls."""
+    seconds = F.col("id") % 211 - 100 + F.when(F.col("id") % 3 == 0, 31_536_000).otherwise(0)
+    v = F.hash("id") % 100
+    return spark.range(0, 600, 1, 3).select(
+        F.timestamp_seconds(seconds).alias("ts"),
+        F.when(F.col("id") % 7 > 0, F.concat(F.lit("k"), F.col("id") % 2)).alias("k"),
+        (F.col("id") % 3 / 2).alias("d"),
+        # For d = 1 all values are null: such windows leave too.
+        F.when((F.col("id") % 3 < 2) & (v % 5 > 0), v.cast("long")).alias("v"),
+        F.when(v % 4 > 0, F.col("id") % 6).alias("w"),
+        F.when(v % 3 > 0, F.repeat(F.lit("ä"), (F.col("id") % 5).cast("int"))).alias("s"),
+    )
+
+
+def rows(frame: DataFrame) -> list[Any]:
+    return sorted((row.asDict(recursive=True) for row in frame.collect()), key=repr)
+
+
+def both(
+    frame: DataFrame,
+    aggregates: Mapping[str, Any],
+    keys: Sequence[str] = (),
+    windows: Sequence[Window] = WINDOWS,
+    coarse: int | None = None,
+) -> tuple[list[Any], list[Any]]:
+    bound = bind(WindowQuery(frame, "ts", tuple(keys), tuple(windows), named_aggregates(aggregates)))
+    width = pane_width(windows)
+    shared = custom(bound, list(aggregates), windows, Grid(width, windows[0].offset % width), coarse)
+    by_hand = native(bound)
+    assert shared.dtypes == by_hand.dtypes
+    return rows(shared), rows(by_hand)
+
+
+@pytest.mark.parametrize(
+    ("keys", "coarse"),
+    [((), None), (("k",), None), (("k", "d"), None), ((), 40), (("k",), 40), (("k", "d"), 7)],
+)
+def test_all_windows_equal_the_plan_written_by_hand(
+    events: DataFrame, keys: tuple[str, ...], coarse: int | None
+) -> None:
+    shared, by_hand = both(events, ALL, keys, coarse=coarse)
+    assert len(by_hand) > 200
+    assert shared == by_hand
+
+
+def test_what_the_plan_written_by_hand_gives(spark: SparkSession) -> None:
+    """The oracle itself, on a window that can be read."""
+    frame = spark.createDataFrame(
+        [(1, 5, "b"), (1, 3, "a"), (1, None, "z"), (0, 9, "c"), (2, None, None)], "t int, v bigint, s string"
+    ).select(F.timestamp_seconds("t").alias("ts"), "v", "s")
+    aggregates = {
+        "trace": TRACE("v"),
+        "kept": TRACE("v", filter="s < 'z'"),
+        "none": TRACE("v", filter="s = 'no'"),
+        "n": EVENTS(),
+        "few": EVENTS(filter="v > 4"),
+        "span": SPAN("v"),
+        "gone": SPAN("v", filter="v > 100"),
+        "pairs": PAIRS("s", "v"),
+    }
+    shared, by_hand = both(frame, aggregates, windows=[tumbling("10s")])
+    assert shared == by_hand
+    (row,) = by_hand
+    assert row["trace"] == [9, None, 3, 5, None]
+    assert row["kept"] == [9, 3, 5]
+    assert row["none"] == []
+    assert (row["n"], row["few"]) == (5, 2)
+    assert (row["span"], row["gone"]) == (5 - 9, None)
+    assert [(pair["s"], pair["v"]) for pair in row["pairs"]] == [
+        ("c", 9),
+        ("a", 3),
+        ("b", 5),
+        ("z", None),
+        (None, None),
+    ]
+
+
+def test_values_are_those_that_spark_gives_to_python(spark: SparkSession) -> None:
+    frame = spark.sql(
+        "select timestamp_seconds(id) ts, timestamp_micros(id * 1234567) t, timestamp_ntz '2024-01-02 03:04:05' n, "
+        "date_add(date '2024-01-01', cast(id as int)) d, cast(id / 4 as decimal(10, 2)) m, cast('ab' as binary) b, "
+        "array(timestamp_seconds(id), null) a, struct(id x, timestamp_seconds(id) y, array(id) z) st, id % 2 = 0 f, "
+        "if(id = 3, double('nan'), id / 2) x from range(8)"
+    )
+    shown = agg.define(
+        "shown", lift=lambda v: (repr(v),), combine=lambda x, y: x + y, lower=list, returns="array<string>"
+    )
+    aggregates = {f"r_{name}": shown(name) for name in ("t", "n", "d", "m", "b", "a", "st", "f", "x")}
+    shared, by_hand = both(frame, aggregates, windows=[hopping("4s", slide="2s")])
+    assert shared == by_hand
+
+
+def test_results_of_every_type(spark: SparkSession) -> None:
+    frame = spark.sql(
+        "select timestamp_seconds(id) ts, timestamp_micros(id * 1234567) t, timestamp_ntz '2024-01-02 03:04:05' n, "
+        "date_add(date '2024-01-01', cast(id as int)) d, cast(id / 4 as decimal(10, 2)) m, cast('ab' as binary) b, "
+        "id, id / 2 x, id % 2 = 0 f from range(8)"
+    )
+    types = {
+        "t": "timestamp", "n": "timestamp_ntz", "d": "date", "m": "decimal(12,1)", "b": "binary", "id": "smallint",
+        "x": "float", "f": "boolean",
+    }  # fmt: skip
+    aggregates: dict[str, Any] = {
+        f"r_{name}": agg.define("latest", lift=lambda v: v, combine=lambda _, y: y, returns=kind)(name)
+        for name, kind in types.items()
+    }
+    shared, by_hand = both(frame, aggregates, windows=[hopping("4s", slide="2s")])
+    assert shared == by_hand
+    assert by_hand[0]["r_b"] == b"ab"
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (agg.define("mine", lift=lambda v: 1 // v, combine=max, returns="int"), "lift failed on 0: ZeroDivisionError"),
+        (agg.define("mine", lift=lambda v: v, combine=lambda x, y: x[y], returns="int"), "combine failed on 0 and 1: "),
+        (agg.define("mine", lift=lambda v: v, combine=max, lower=len, returns="int"), "lower failed on 2: TypeError"),
+        (agg.define("mine", lift=lambda v: v / 4, combine=max, returns="int"), "the result 0.5 is not whole"),
+        (agg.define("mine", lift=str, combine=max, returns="int"), "the result '2' is no int"),
+        (agg.define("mine", lift=lambda v: 2**40, combine=max, returns="int"), "is too large for int"),
+        (agg.define("mine", lift=lambda v: {v}, combine=set.union, returns="array<bigint>"), "is no array<bigint>"),
+    ],
+)
+@pytest.mark.parametrize("plan", ["shared", "native"])
+def test_a_failing_function_is_named(spark: SparkSession, function: Any, message: str, plan: str) -> None:
+    frame = spark.sql("select timestamp_seconds(id) ts, id v from range(3)")
+    windows = [tumbling("10s")]
+    bound = bind(WindowQuery(frame, "ts", (), tuple(windows), named_aggregates({"r": function("v")})))
+    found = custom(bound, ["r"], windows, Grid(10_000_000, 0), None) if plan == "shared" else native(bound)
+    with pytest.raises(Exception, match="AggregateError") as raised:
+        found.collect()
+    assert "`r` (mine): " in str(raised.value)
+    assert message in str(raised.value)
+
+
+def test_no_events_give_no_windows(events: DataFrame) -> None:
+    assert both(events.where("false"), {"trace": TRACE("v")}, ("k",)) == ([], [])
+
+
+def test_a_column_without_order_is_refused(spark: SparkSession) -> None:
+    frame = spark.sql("select timestamp_seconds(id) ts, map('a', id) m from range(3)")
+    with pytest.raises(QueryError, match="`r` reads m of type map<string,bigint>.*map_entries"):
+        both(frame, {"r": agg.define("mine", lift=len, combine=max, returns="int")("m")})
+
+
+def test_a_map_as_a_result_is_refused(events: DataFrame) -> None:
+    with pytest.raises(QueryError, match="cannot return map<string,int>.*array<struct<key,value>>"):
+        both(events, {"r": agg.define("mine", lift=dict, combine=max, returns="map<string,int>")("v")})
