@@ -1,4 +1,4 @@
-"""The command line: `muntin plan`, `muntin bench`."""
+"""The command line: `muntin plan`, `run`, `demo`, `bench`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import click
 
 from muntin import __version__
 from muntin.commands.bench import bench
+from muntin.commands.demo import demo
 from muntin.commands.plan import plan
-from muntin.errors import MuntinError
+from muntin.commands.run import run
+from muntin.errors import MuntinError, SqlError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,12 +31,17 @@ _OPTIONS: Final = MappingProxyType(
 
 
 class _Refusal(click.ClickException):
-    """Bad input, said in one line."""
+    """Bad input, said in one line; the lines below it, if any, show the place."""
 
     exit_code = 2
 
+    def __init__(self, message: str, place: str = "") -> None:
+        super().__init__(message)
+        self.place = place
+
     def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(f"muntin: error: {' '.join(self.message.split())}", file=file, err=file is None)
+        lines = [f"muntin: error: {' '.join(self.message.split())}", *self.place.splitlines()]
+        click.echo("\n".join(lines), file=file, err=file is None)
 
 
 class _Commands(click.Group):
@@ -53,6 +60,10 @@ class _Commands(click.Group):
 def _refusing() -> Iterator[None]:
     try:
         yield
+    except SqlError as error:
+        # The place in the query, and the caret below it, must stay as they are.
+        msg, _, place = str(error).partition("\n")
+        raise _Refusal(msg, place) from error
     except MuntinError as error:
         msg = str(error)
         for words, option in _OPTIONS.items():
@@ -70,23 +81,28 @@ def _refusing() -> Iterator[None]:
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="""
     \b
-    Example, the plan of three windows:
+    The plan of three windows:
       muntin plan --window 20m --window 30m --window 40m --agg min
+    A query over files, on Spark:
+      muntin run query.sql --input Input=events/ --output out/
 
     \b
     Exit codes:
       0  done
-      1  stopped: by Ctrl-C, a closed pipe (| head) or an unexpected error
-      2  the input has an error: one line on standard error says which
+      1  stopped: by Ctrl-C, a closed pipe (| head) or an unexpected error;
+         rows that differ, where they were compared
+      2  the input has an error: standard error says which
     """,
 )
 @click.version_option(__version__, prog_name="muntin", message="%(prog)s %(version)s")
 @click.pass_context
 def main(context: click.Context) -> None:
-    """Plan many windowed aggregates over the same events for about the cost of one."""
+    """Run many windowed aggregates over the same events for about the cost of one."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
 main.add_command(plan)
+main.add_command(run)
+main.add_command(demo)
 main.add_command(bench)

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def sql(
-    text: str, *, time: str | None = None, watermark: str | timedelta | None = None, **inputs: DataFrame
-) -> Query:
+def sql(text: str, *, time: str | None = None, watermark: str | timedelta | None = None, **inputs: DataFrame) -> Query:
     """Read a query in the Azure Stream Analytics dialect or Spark SQL, over DataFrames given by name.
 
     `time` names the events' time column where the query has no TIMESTAMP BY. Windows are `(start, end]` in Azure's

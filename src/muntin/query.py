@@ -12,7 +12,6 @@ from muntin.errors import QueryError
 from muntin.logical.optimize import check_optimizer
 from muntin.physical.choose import Group, Strategy, check_strategy, choose
 from muntin.physical.constants import load_constants
-from muntin.physical.plan import PhysicalPlan
 from muntin.show.physical import physical_text
 from muntin.window.spec import window_set
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from muntin.logical.forest import Forest
     from muntin.logical.optimize import Optimizer
+    from muntin.physical.plan import PhysicalPlan
     from muntin.physical.statistics import Statistics
     from muntin.spark.bound import Bound
     from muntin.window.spec import Window
@@ -73,7 +73,7 @@ def windows(
     if not hasattr(df, "groupBy"):
         msg = f"the events must be a Spark DataFrame, got {type(df).__name__}"
         raise QueryError(msg)
-    listed = [keys] if isinstance(keys, str) or hasattr(keys, "cast") else list(keys)  # type: ignore[list-item]
+    listed = [keys] if isinstance(keys, str) or hasattr(keys, "cast") else list(keys)
     frame, found = _named(df, [time, *listed])
     late = None if watermark is None else parse_duration(watermark)
     return Events(frame, found[0], tuple(found[1:]), late)

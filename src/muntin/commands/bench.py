@@ -26,6 +26,7 @@ T = TypeVar("T")
       muntin bench --list
       muntin bench optimizer --quick
       muntin bench gap --out report/
+      muntin bench table1 --events 1000000 --out report/
     """,
 )
 @click.argument("name", required=False)
@@ -39,8 +40,17 @@ T = TypeVar("T")
     metavar="FOLDER",
     help="Where NAME.md, .csv, .json and .svg go; those of an earlier run are written over.",
 )
-@click.option("--quick", is_flag=True, help="Measure less: a check that takes under a minute, not figures to quote.")
-def bench(name: str | None, listing: bool, out: Path, quick: bool) -> None:
+@click.option("--quick", is_flag=True, help="Measure less: a check that takes minutes at most, not figures to quote.")
+@click.option(
+    "--events", type=click.IntRange(min=1), metavar="N", help="How many events, for a benchmark that runs on Spark."
+)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="PATH",
+    help="Data to measure with, for a benchmark that takes some: see --list.",
+)
+def bench(name: str | None, listing: bool, out: Path, quick: bool, events: int | None, data: Path | None) -> None:
     """Run the benchmark NAME of a source checkout, print its tables and write its report."""
     registry = _registry()
     known: dict[str, str] = dict(registry.BENCHMARKS)
@@ -52,7 +62,7 @@ def bench(name: str | None, listing: bool, out: Path, quick: bool) -> None:
         problem = "which benchmark?" if name is None else f"there is no benchmark {name!r}."
         msg = f"{problem} Known are {', '.join(known)}; `muntin bench --list` describes them"
         raise MuntinError(msg)
-    report = registry.benchmark(name)(quick=quick, track=_track)
+    report = registry.benchmark(name)(quick=quick, track=_track, **_options(registry, name, events=events, data=data))
     writer = importlib.import_module("bench.report")
     click.echo(writer.as_text(report))
     try:
@@ -61,6 +71,16 @@ def bench(name: str | None, listing: bool, out: Path, quick: bool) -> None:
         msg = f"cannot write the report into {out}: {error.strerror}. Give --out a folder that may be written to"
         raise MuntinError(msg) from error
     click.echo(f"wrote {', '.join(map(str, paths))}", err=True)
+
+
+def _options(registry: Any, name: str, **given: object) -> dict[str, object]:
+    """Keep the options that were given, and refuse those that the benchmark does not take."""
+    told = {option: value for option, value in given.items() if value is not None}
+    for option in told.keys() - registry.options(name):
+        takers = ", ".join(each for each in registry.BENCHMARKS if option in registry.options(each))
+        msg = f"the benchmark {name!r} takes no --{option}; those that do are {takers}"
+        raise MuntinError(msg)
+    return told
 
 
 def _registry() -> Any:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from muntin.aggregate import totals
 from muntin.incremental.columnar_operator import ColumnarOperator, by_ufuncs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from muntin.incremental.columnar_operator import Array, Column, Vector
 
 
 def separable(operator: ColumnarOperator) -> bool:
@@ -26,7 +24,7 @@ def product(operators: Sequence[ColumnarOperator]) -> ColumnarOperator:
     >>> from muntin.incremental.columnar_catalog import columnar
     >>> both = product([columnar("count"), columnar("max", "int64")])
     >>> [part.name for part in both.components]
-    ['n', 'extreme', 'valid']
+    ['n', 'high', 'valid']
     """
     ufuncs = tuple(ufunc for operator in operators for ufunc in operator.ufuncs or ())
     return ColumnarOperator(
@@ -48,6 +46,6 @@ def places(operators: Sequence[ColumnarOperator]) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(ends)]
 
 
-def _unavailable(*_: object) -> Vector | Array | Column:  # type: ignore[return]
+def _unavailable(*_: object) -> NoReturn:
     msg = "a product is combined only: lift and lower by its operators"
     raise AssertionError(msg)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.incremental.columnar_catalog import columnar
-from muntin.incremental.columnar_operator import Column
+from muntin.incremental.columnar_operator import Column, by_ufuncs
 from muntin.kernels.product import places, product, separable
 from muntin.kernels.table import pane_table
-from muntin.kernels.windows import window_batches
+from muntin.kernels.windows import tumbling_rows, window_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,13 +75,16 @@ class Sweep:
             stretch = _Stretch.of(self, _joined(carried, gathered), emitted, open_end=True)
             yield from stretch.windows()
             carried, emitted = stretch.carry(reach)
+            if not carried.num_rows:
+                # Windows of one pane: none is open, and what comes next may be another key, at any time.
+                carried = emitted = None
             gathered, rows = [], 0
         if rows or carried is not None:
             yield from _Stretch.of(self, _joined(carried, gathered), emitted, open_end=False).windows()
 
     @property
     def _chunk(self) -> int:
-        # Long rows leave in batches of their own; wide ones wait for each other, and a lone pane can be in many windows.
+        # Long rows leave in batches; wide ones wait for each other, and a lone pane can be in many windows.
         if not self.wide:
             return CHUNK
         return max(CHUNK >> 5, min(CHUNK, MOST // sum(-(-w.range // w.slide) for w in self.windows)))
@@ -156,8 +159,9 @@ class _Stretch:
         self, groups: list[list[_Loaded]], tables: list[tuple[Panes, ColumnarOperator]], order: list[int]
     ) -> Iterator[tuple[int, Array, Array, list[list[pa.Array]]]]:
         """Yield, of each window in turn, units, starts and the lanes' results of those that leave."""
-        for number, window in enumerate(self.sweep.windows):
-            for rows in zip(*(window_batches(table, window, operator) for table, operator in tables), strict=True):
+        swept = [_Swept(table, operator, {}) for table, operator in tables]
+        for number, window in sorted(enumerate(self.sweep.windows), key=lambda each: each[1].range):
+            for rows in zip(*(table.batches(window) for table in swept), strict=True):
                 kept = self._kept(window, rows[0])
                 results = []
                 for group, part in zip(groups, rows, strict=True):
@@ -206,7 +210,9 @@ class _Stretch:
             taken = np.full(len(heads), -1, np.int64)
             taken[rows] = np.arange(len(rows))
             index = pa.array(taken, mask=taken < 0) if (taken < 0).any() else pa.array(taken)
-            columns[number] = [pa.concat_arrays(arrays).take(index) for arrays in zip(*(a for _, a in parts), strict=True)]
+            columns[number] = [
+                pa.concat_arrays(arrays).take(index) for arrays in zip(*(a for _, a in parts), strict=True)
+            ]
         some = next(found_ for found_ in columns if found_ is not None)
         empty = [pa.nulls(len(heads), array.type) for array in some]
         flat = [array for results in columns for array in (results or empty)]
@@ -238,6 +244,26 @@ class _Stretch:
         return None if kept.all() else np.flatnonzero(kept)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Swept:
+    """Panes and the tumbling windows computed so far, from which longer ones are made: factor windows at work."""
+
+    table: Panes
+    operator: ColumnarOperator
+    known: dict[Window, WindowRows]
+
+    def batches(self, window: Window) -> Iterator[WindowRows]:
+        """Aggregate one window, from as few rows as there are."""
+        if not window.tumbling:
+            yield from window_batches(self.table, window, self.operator)
+            return
+        parents = (w for w in self.known if window.range % w.range == 0 and (window.offset - w.offset) % w.range == 0)
+        parent = max(parents, key=lambda w: w.range, default=None)
+        rows = tumbling_rows(self.table if parent is None else self.known[parent], window, self.operator)
+        self.known[window] = rows
+        yield rows
+
+
 def _batches(columns: list[pa.Array]) -> Iterator[pa.RecordBatch]:
     batch = pa.RecordBatch.from_arrays(columns, names=[f"_{i}" for i in range(len(columns))])
     for start in range(0, batch.num_rows, LEAVE):
@@ -252,6 +278,8 @@ class _Loaded:
     operator: ColumnarOperator
     vector: Vector
     taken: pa.Array | None
+    sure: int | None = None
+    """Which component only tells whether there is a value, and was left out because there always is one."""
 
     @classmethod
     def of(cls, lane: Lane, fields: list[pa.Array]) -> _Loaded:
@@ -260,7 +288,13 @@ class _Loaded:
             rows = Column(np.arange(len(fields[0])))
             return cls(lane, operator, operator.lift(_values(fields[0]), rows), fields[1])
         if lane.load == "lift":
-            return cls(lane, operator, operator.lift(*map(_values, fields)), None)
+            vector = operator.lift(*map(_values, fields))
+            names = [part.name for part in operator.components]
+            if fields[0].null_count or operator.ufuncs is None:
+                return cls(lane, operator, vector, None)
+            # Every pane has a value, and every window a pane: half the work of most lanes is to find that out.
+            sure = names.index("valid" if "valid" in names else "n")
+            return cls(lane, _without(operator, sure), vector[:sure] + vector[sure + 1 :], None, sure)
         found = zip(map(_values, fields), operator.components, strict=True)
         vector = tuple(
             values if valid is None else np.where(valid, values, part.neutral) for (values, valid), part in found
@@ -272,9 +306,21 @@ class _Loaded:
             if self.lane.operator in ("min_count", "max_count"):
                 return [pa.array(partial[0]), pa.array(partial[1], mask=partial[0] == 0)]
             return [pa.array(part) for part in partial]
-        values, valid = self.operator.lower(partial)
+        operator = columnar(self.lane.operator, *self.lane.dtypes)
+        if self.sure is not None:
+            part = operator.components[self.sure]
+            partial = (*partial[: self.sure], np.ones(len(partial[0]), part.dtype), *partial[self.sure :])
+        values, valid = operator.lower(partial)
         found = pa.array(values) if valid is None or valid.all() else pa.array(values, mask=~valid)
         return [found if self.taken is None else self.taken.take(found)]
+
+
+def _without(operator: ColumnarOperator, place: int) -> ColumnarOperator:
+    """Leave out one component of an operator whose components combine each by itself."""
+    assert operator.ufuncs is not None
+    ufuncs = operator.ufuncs[:place] + operator.ufuncs[place + 1 :]
+    components = operator.components[:place] + operator.components[place + 1 :]
+    return replace(operator, components=components, ufuncs=ufuncs, merge=by_ufuncs(*ufuncs), take_away=None)
 
 
 def _column(table: pa.Table, place: int) -> pa.Array:
@@ -294,6 +340,8 @@ def _differs(column: pa.Array) -> Array:
     if pa.types.is_nested(column.type):
         # Arrow compares no structs: by their fields, and other nested values one by one.
         return _nested_differs(column)
+    if pa.types.is_null(column.type):
+        return np.zeros(len(here), np.bool_)
     differs = pc.not_equal(here, there)
     if pa.types.is_floating(column.type):
         differs = pc.and_not(differs, pc.and_(pc.is_nan(here), pc.is_nan(there)))
@@ -306,10 +354,18 @@ def _differs(column: pa.Array) -> Array:
 def _nested_differs(column: pa.Array) -> Array:
     if pa.types.is_struct(column.type):
         nulls = column.is_null().to_numpy(zero_copy_only=False)
-        differs = nulls[1:] != nulls[:-1]
+        differs: Array = nulls[1:] != nulls[:-1]
         for field in column.flatten():
             differs = differs | _differs(field)
         return differs
-    values = column.to_pylist()
+    values = [_comparable(value) for value in column.to_pylist()]
     return np.array([x != y for x, y in zip(values[1:], values, strict=False)], np.bool_)
 
+
+def _comparable(value: object) -> object:
+    """Make a nested value one that equals itself, NaN inside it or not."""
+    if isinstance(value, dict):
+        return {name: _comparable(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_comparable(part) for part in value]
+    return "NaN" if isinstance(value, float) and value != value else value

@@ -10,6 +10,7 @@ import numpy as np
 
 from muntin.errors import AggregateError
 from muntin.incremental.columnar_operator import cut
+from muntin.incremental.columnar_runs import reduce_runs, starts_of_runs
 from muntin.kernels import grid, ranges
 from muntin.kernels.lane import lanes
 from muntin.kernels.strips import Strip, strips
@@ -60,7 +61,7 @@ def all_windows(
 def window_rows(table: Panes, window: Window, operator: ColumnarOperator) -> WindowRows:
     """Aggregate one window over a table of panes."""
     if window.tumbling:
-        return _tumbling(table, window, operator)
+        return tumbling_rows(table, window, operator)
     work = _Hopping.prepare(table, window, operator)
     found = list(strips(work.table, work.length, work.slide))
     sizes = [strip.windows for strip in found]
@@ -83,7 +84,7 @@ def window_batches(table: Panes, window: Window, operator: ColumnarOperator) -> 
     [20]
     """
     if window.tumbling:
-        yield _tumbling(table, window, operator)
+        yield tumbling_rows(table, window, operator)
         return
     work = _Hopping.prepare(table, window, operator)
     for strip in strips(work.table, work.length, work.slide):
@@ -136,10 +137,23 @@ class _Hopping:
                 ranges.fill(strip, self.table, self.length, self.slide, self.lanes, out.partial)
 
 
-def _tumbling(table: Panes, window: Window, operator: ColumnarOperator) -> WindowRows:
+def tumbling_rows(rows: Panes | WindowRows, window: Window, operator: ColumnarOperator) -> WindowRows:
+    """Aggregate a tumbling window over panes, or over the rows of a shorter tumbling window that partitions it.
+
+    >>> from muntin.incremental.columnar_catalog import columnar
+    >>> from muntin.window.spec import Window
+    >>> count = columnar("count")
+    >>> table = pane_table(np.zeros(4, np.int64), np.arange(4), (np.ones(4, np.int64),), count)
+    >>> pairs = tumbling_rows(table, Window(2, 2), count)
+    >>> tumbling_rows(pairs, Window(4, 4), count).partial
+    (array([4]),)
+    """
     _check_range(window)
-    wide = _widened(table, window.range, window.offset, operator)
-    return WindowRows(wide.keys, wide.panes * window.range + window.offset, wide.partial)
+    at = rows.panes if isinstance(rows, Panes) else rows.starts
+    wide = (at - window.offset) // window.range
+    starts = starts_of_runs(rows.keys, wide)
+    partial = reduce_runs(operator, rows.partial, starts)
+    return WindowRows(rows.keys[starts], wide[starts] * window.range + window.offset, partial)
 
 
 def _widened(table: Panes, width: int, offset: int, operator: ColumnarOperator) -> Panes:

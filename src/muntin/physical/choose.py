@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from muntin.errors import QueryError
 from muntin.physical.cost import Prices
-from muntin.physical.grouping import best, pane_groups
+from muntin.physical.grouping import pane_groups
 from muntin.physical.plan import Candidate, PhysicalPlan, Step
 from muntin.window.slices import common_measure
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from muntin.logical.forest import Forest
     from muntin.physical.constants import Constants
-    from muntin.physical.plan import Estimate
     from muntin.physical.statistics import Statistics
     from muntin.window.spec import Window
 
@@ -173,6 +172,3 @@ def _times(number: int) -> str:
 
 def _windows(number: int) -> str:
     return "the window" if number == 1 else f"all {number} windows"
-
-
-__all__ = ["BUCKET", "Estimate", "Group", "Strategy", "best", "check_strategy", "choose", "coarse"]

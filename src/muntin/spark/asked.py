@@ -41,7 +41,7 @@ def prepared(
         # Azure reads ISO 8601 text as a time; so does the cast, and it refuses what is none.
         when = when.cast("timestamp")
     if query.closed == "right":
-        # (start, end] of times is [start, end) of times a microsecond earlier: a boundary event lands where Azure puts it.
+        # (start, end] is [start, end) of times a microsecond earlier: a boundary event lands where Azure puts it.
         when = when - F.expr("INTERVAL '0.000001' SECOND")
     keys = {}
     for key in query.keys:

@@ -71,7 +71,6 @@ class Bound:
 def bind(query: WindowQuery) -> Bound:
     """Find a query's columns in its DataFrame; a clear error before any job starts."""
     source: DataFrame = query.source
-    schema = source.schema
     _check_columns(query, source.columns)
     time = field(source, query.time)
     time_type = _type_of(source, time, f"the time column {query.time!r}")
@@ -179,5 +178,5 @@ def _check_returns(name: str, aggregate: Aggregate) -> None:
     try:
         T.DataType.fromDDL(function.returns)
     except (AnalysisException, ParseException) as error:
-        msg = f"`{name}`: {function.returns!r} is no type that Spark knows. Write for example 'double' or 'array<string>'"
+        msg = f"`{name}`: {function.returns!r} is no type of Spark's. Write for example 'double' or 'array<string>'"
         raise QueryError(msg) from error

@@ -31,7 +31,7 @@ ABSURD: Final = 1e13
 # The first estimate that Spark prints is that of the whole plan.
 _COUNT: Final = re.compile(r"rowCount=([\d.E+]+)")
 _SIZE: Final = re.compile(r"sizeInBytes=([\d.E+]+) ([KMGTPE]i?)?B")
-_UNITS: Final = {None: 1, **{unit: 1024**n for n, unit in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)}}
+_UNITS: Final[dict[str | None, int]] = {None: 1, **{unit: 1024**n for n, unit in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)}}
 
 
 def statistics(bound: Bound) -> Statistics:

@@ -73,7 +73,7 @@ def sweep(
 
 
 def last_buckets(pane: Column, coarse: int, reach: int) -> Column:
-    """List the coarse buckets that hold the last pane of a window with a pane in it: its own and, near the end, the next."""
+    """List the coarse buckets of the last panes of windows that hold a pane: its own and, near its end, the next."""
     own, last = floor_div(pane, coarse), floor_div(pane + (reach - 1), coarse)
     return F.when(own == last, F.array(own)).otherwise(F.sequence(own, last))
 
@@ -118,9 +118,7 @@ def _rebuilt(parts: Parts, suffix: str) -> dict[str, Column]:
     merged = {}
     for name, (column, part) in parts.items():
         assert part.lane is not None
-        merged[name] = part.lane.rebuild(
-            {result: F.col(f"{column}_{result}{suffix}") for result in part.lane.results}
-        )
+        merged[name] = part.lane.rebuild({result: F.col(f"{column}_{result}{suffix}") for result in part.lane.results})
     return merged
 
 

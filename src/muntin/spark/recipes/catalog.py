@@ -52,7 +52,18 @@ _SKETCHES: Mapping[str, Callable[..., Recipe]] = {
     "approx_quantile": sketches.approx_quantile,
 }
 _NUMBERS = frozenset(
-    "sum avg variance var_pop stddev stddev_pop geometric_mean median approx_quantile range".split()
+    [
+        "sum",
+        "avg",
+        "variance",
+        "var_pop",
+        "stddev",
+        "stddev_pop",
+        "geometric_mean",
+        "median",
+        "approx_quantile",
+        "range",
+    ]
 )
 _INTERVALS = (T.DayTimeIntervalType, T.YearMonthIntervalType)
 
@@ -78,7 +89,7 @@ def known(function: str) -> bool:
 def _check_type(name: str, function: str, value: Input) -> None:
     of = value.type
     if isinstance(of, (T.MapType, T.VariantType)) and function not in ("count", "collect", "approx_distinct"):
-        msg = f"`{name}`: {function} cannot order values of type {of.simpleString()} ({value.token}). Take a field of it"
+        msg = f"`{name}`: {function} cannot order {value.token}, of type {of.simpleString()}. Take a field of it"
         raise QueryError(msg)
     timed = function in ("sum", "avg", "range", "median") and isinstance(of, _INTERVALS)
     spans = function == "range" and isinstance(of, (T.DateType, T.TimestampType, T.TimestampNTZType))

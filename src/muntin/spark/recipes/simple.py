@@ -43,9 +43,13 @@ def sum_part(value: Input) -> Part:
     """Add up values, as a part."""
     name = f"sum({value.token})"
     if isinstance(value.type, (T.FloatType, T.DoubleType)):
-        return Part(name, F.sum(value.column), F.sum, Lane("sum", ("float64",), "lift", {"t": _as_is}, {"t": T.DoubleType()}))
+        return Part(
+            name, F.sum(value.column), F.sum, Lane("sum", ("float64",), "lift", {"t": _as_is}, {"t": T.DoubleType()})
+        )
     if isinstance(value.type, T.IntegralType):
-        return Part(name, F.sum(value.column), F.sum, Lane("sum", ("int64",), "lift", {"t": _as_is}, {"t": T.LongType()}))
+        return Part(
+            name, F.sum(value.column), F.sum, Lane("sum", ("int64",), "lift", {"t": _as_is}, {"t": T.LongType()})
+        )
     if isinstance(value.type, T.DecimalType):
         wanted = _sum_type(value.type)
         return Part(name, F.sum(value.column), lambda partial: F.sum(partial).cast(wanted))

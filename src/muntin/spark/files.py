@@ -1,0 +1,230 @@
+"""Events and results as files: which format, whether they are there, and how Spark reads and writes them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections import Counter
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from urllib.parse import unquote, urlparse
+
+from muntin.errors import MuntinError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+Format: TypeAlias = Literal["parquet", "csv", "json", "delta"]
+FORMATS: Final[tuple[str, ...]] = get_args(Format)
+_SUFFIXES: Final = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+_PACKED: Final = (".gz", ".bz2", ".xz", ".zst", ".snappy", ".lz4")
+# A format is told by the first files that are met: a folder may hold millions.
+_LOOKED_AT: Final = 1000
+_READ: Final = {
+    "parquet": {},
+    "csv": {"header": "true", "inferSchema": "true"},
+    "json": {"inferTimestamp": "true"},
+    "delta": {},
+}
+# Windows end on whole units mostly, but times of events have microseconds: none may be lost in text.
+_WRITE: Final = {"parquet": {}, "csv": {"header": "true"}, "json": {"ignoreNullFields": "false"}, "delta": {}}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A named input: where it is, and in which format."""
+
+    name: str
+    path: str
+    format: Format
+
+
+def parse_input(text: str, form: str | None = None) -> Source:
+    """Read NAME=PATH, look whether the path is there, and find its format.
+
+    >>> parse_input("Input=s3a://bucket/events.parquet")
+    Source(name='Input', path='s3a://bucket/events.parquet', format='parquet')
+    >>> parse_input("events/")
+    Traceback (most recent call last):
+    ...
+    muntin.errors.MuntinError: cannot read 'events/' as an input: write NAME=PATH, for example Input=events.parquet
+    """
+    name, equals, path = text.partition("=")
+    if not name.strip() or not equals or not path.strip():
+        msg = f"cannot read {text!r} as an input: write NAME=PATH, for example Input=events.parquet"
+        raise MuntinError(msg)
+    name, path = name.strip(), path.strip()
+    place = local_path(path)
+    if place is not None and "*" not in path and not place.exists():
+        msg = f"input {name}: there is no {path}. Give a file or folder that exists"
+        raise MuntinError(msg)
+    found = form or format_of(path)
+    if found is None:
+        msg = (
+            f"input {name}: {path} does not tell its format: expected files that end in {', '.join(_SUFFIXES)}. "
+            f"Say which with --input-format {'|'.join(FORMATS)}"
+        )
+        raise MuntinError(msg)
+    check_format(found)
+    return Source(name, path, found)  # type: ignore[arg-type]
+
+
+def check_output(path: str, form: str, inputs: list[Source], *, overwrite: bool) -> None:
+    """Refuse an output that is there, cannot be written, or would destroy an input."""
+    check_format(form)
+    place = local_path(path)
+    if place is None:
+        return
+    mine = place.resolve()
+    for source in inputs:
+        other = local_path(source.path)
+        if other is None:
+            continue
+        theirs = other.resolve()
+        if mine == theirs or mine in theirs.parents or theirs in mine.parents:
+            msg = f"output {path} and input {source.path} lie in one another: writing would destroy what is read"
+            raise MuntinError(msg)
+    if place.exists() and not overwrite:
+        raise MuntinError(exists(path))
+    above = next(folder for folder in (mine if place.is_dir() else mine.parent, *mine.parents) if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        msg = f"cannot write {path}: {above} is no folder that may be written to. Choose another --output"
+        raise MuntinError(msg)
+
+
+def exists(path: str) -> str:
+    """Say that an output is there already."""
+    return f"output {path} exists already: choose another, or pass --mode overwrite to replace it"
+
+
+def check_format(form: str) -> None:
+    """Refuse delta where its package is not there."""
+    if form == "delta" and importlib.util.find_spec("delta") is None:
+        msg = (
+            "delta needs the package delta-spark, which is not installed here: install the one that goes with your "
+            "Spark, or use parquet"
+        )
+        raise MuntinError(msg)
+
+
+def delta_settings() -> dict[str, str]:
+    """Give the settings of a session that reads and writes delta."""
+    return {
+        "spark.jars.packages": f"io.delta:delta-spark_2.13:{version('delta-spark')}",
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    }
+
+
+def format_of(path: str) -> str | None:
+    """Tell a format by a path's suffix, or by the files in a folder of this machine.
+
+    >>> format_of("events.csv.gz"), format_of("s3a://bucket/events")
+    ('csv', None)
+    """
+    own = _suffix(path.rstrip("/"))
+    place = local_path(path)
+    if place is None or not place.is_dir():
+        return own
+    if (place / "_delta_log").is_dir():
+        return "delta"
+    seen = Counter(filter(None, (_suffix(name) for name in _files(place))))
+    # Where files of several formats lie together nothing is guessed.
+    return next(iter(seen)) if len(seen) == 1 else own
+
+
+def local_path(path: str) -> Path | None:
+    """Give a path on this machine; None for one elsewhere, such as s3a://bucket/events.
+
+    >>> local_path("file:///tmp/a%20b"), local_path("hdfs://host/a")
+    (PosixPath('/tmp/a b'), None)
+    """
+    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path):
+        return Path(path)
+    parts = urlparse(path)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+
+def read(spark: SparkSession, source: Source) -> DataFrame:
+    """Read an input; types and times in text are inferred."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return spark.read.format(source.format).options(**_READ[source.format]).load(source.path)
+    except PySparkException as error:
+        msg = f"input {source.name}: {source.path} cannot be read as {source.format}: {reason(error)}"
+        raise MuntinError(msg) from error
+
+
+def write(frame: DataFrame, path: str, form: Format, *, overwrite: bool) -> None:
+    """Write a result."""
+    mode = "overwrite" if overwrite else "error"
+    frame.write.format(form).options(**_WRITE[form]).mode(mode).save(path)
+
+
+def is_there(spark: SparkSession, path: str) -> bool:
+    """Look, where only Spark can, whether a path exists."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        spark.read.format("binaryFile").load(path)
+    except AnalysisException as error:
+        if error.getCondition() == "PATH_NOT_FOUND":
+            return False
+        raise
+    return True
+
+
+def writable(frame: DataFrame, form: str) -> DataFrame:
+    """Fit a result to a format: in csv a window is two columns, its start and its end."""
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as T
+
+    if form != "csv":
+        return frame
+    columns: list[Column] = []
+    for field in frame.schema.fields:
+        column = F.col("`" + field.name.replace("`", "``") + "`")
+        if isinstance(field.dataType, T.StructType) and field.dataType.names == ["start", "end"]:
+            columns += [column[end].alias(f"{field.name}_{end}") for end in ("start", "end")]
+        elif isinstance(field.dataType, (T.StructType, T.ArrayType, T.MapType, T.BinaryType, T.VariantType)):
+            msg = (
+                f"csv cannot hold column {field.name!r} of type {field.dataType.simpleString()}: "
+                "use --format json or parquet"
+            )
+            raise MuntinError(msg)
+        else:
+            columns.append(column)
+    return frame.select(*columns)
+
+
+def reason(error: BaseException) -> str:
+    """Take what went wrong out of Spark's message, without the plan and the way through the JVM."""
+    text = str(error).split("SQLSTATE:", 1)[0].split("\n\nJVM stacktrace", 1)[0].strip()
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0][:400] if lines else type(error).__name__
+
+
+def _files(folder: Path) -> Iterator[str]:
+    """Name the first files below a folder that Spark would read."""
+    seen = 0
+    for _, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(("_", ".")))
+        for name in files:
+            if not name.startswith(("_", ".")):
+                seen += 1
+                yield name
+            if seen >= _LOOKED_AT:
+                return
+
+
+def _suffix(name: str) -> str | None:
+    path = Path(name)
+    while path.suffix.lower() in _PACKED:
+        path = path.with_suffix("")
+    return _SUFFIXES.get(path.suffix.lower())
