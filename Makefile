@@ -14,8 +14,8 @@ help: ## list the targets
 setup: ## make .venv, install the locked packages, find or install Java 17+
 	@scripts/setup.sh
 
-demo: setup ## plan the running example: windows of 20, 30 and 40 minutes, MIN
-	$(with_spark) $(bin)/muntin plan --window 20m --window 30m --window 40m --agg min --unit minute --rate 1
+demo: setup ## run ten windows over made-up sensors both ways on local Spark, into report/demo
+	$(with_spark) $(bin)/muntin demo
 
 test: setup ## run all tests
 	$(with_spark) $(bin)/python -m pytest

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,14 +18,21 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "optimizer": "time to find a plan: the sets of Tables I to III, and 1,000 windows",
         "gap": "cost of Algorithm 3's plans above the optimum: the sets of Table I",
         "incremental": "slides of every structure, break-even points, memory, columns over keys, batch kernels",
+        "table1": "Spark: speed-ups of Table I, 5 and 10 windows at a constant pace",
+        "table2": "Spark: speed-ups of Table II, the same windows over power readings (--data)",
+        "table3": "Spark: speed-ups of Table III, 15 and 20 windows",
+        "forum": "Spark: counts over 1 h, 12 h and 24 h each minute, against window() and OVER",
+        "never_slower": "Spark: 40 random workloads, auto against the plan written by hand",
+        "correlation": "Spark: speed-ups predicted and seen, Figure 19 (--data: a table1.csv)",
+        "peers": "Spark, DuckDB and Polars on the same files",
     }
 )
 
 
 class Benchmark(Protocol):
-    """Measure, with fewer and smaller window sets where `quick`."""
+    """Measure, with fewer and smaller window sets where `quick`; some take options of their own."""
 
-    def __call__(self, *, quick: bool, track: Track) -> Report:
+    def __call__(self, *, quick: bool, track: Track, **options: Any) -> Report:
         """Run and report."""
 
 
@@ -35,3 +43,12 @@ def benchmark(name: str) -> Benchmark:
     'bench.gap'
     """
     return cast("Benchmark", importlib.import_module(f"bench.{name}").run)
+
+
+def options(name: str) -> frozenset[str]:
+    """List what a benchmark can be told beside how much to measure.
+
+    >>> sorted(options("table2")), sorted(options("gap"))
+    (['data', 'events'], [])
+    """
+    return frozenset(inspect.signature(benchmark(name)).parameters) - {"quick", "track"}

@@ -1,4 +1,4 @@
-"""The command line: `muntin plan`, `run`, `demo`, `bench`."""
+"""The command line: `muntin plan`, `run`, `demo`, `calibrate`, `bench`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 
 from muntin import __version__
 from muntin.commands.bench import bench
+from muntin.commands.calibrate import calibrate
 from muntin.commands.demo import demo
 from muntin.commands.plan import plan
 from muntin.commands.run import run
@@ -105,4 +106,5 @@ def main(context: click.Context) -> None:
 main.add_command(plan)
 main.add_command(run)
 main.add_command(demo)
+main.add_command(calibrate)
 main.add_command(bench)

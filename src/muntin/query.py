@@ -73,15 +73,20 @@ def windows(
     if not hasattr(df, "groupBy"):
         msg = f"the events must be a Spark DataFrame, got {type(df).__name__}"
         raise QueryError(msg)
-    listed = [keys] if isinstance(keys, str) or hasattr(keys, "cast") else list(keys)
-    frame, found = _named(df, [time, *listed])
+    several = [keys] if isinstance(keys, str) or hasattr(keys, "cast") else keys
+    if not isinstance(several, (list, tuple)):
+        msg = f"keys are a column's name, a Spark expression, or a list of them, got {keys!r}"
+        raise QueryError(msg)
+    frame, found = _named(df, [time, *several])
     late = None if watermark is None else parse_duration(watermark)
     return Events(frame, found[0], tuple(found[1:]), late)
 
 
 def _named(df: DataFrame, columns: list[str | Column]) -> tuple[DataFrame, list[str]]:
-    """Give expressions a column of their own."""
-    names = []
+    """Give expressions a column of their own; one with the name of another column takes its place."""
+    from pyspark.errors import AnalysisException
+
+    names, made = [], {}
     for column in columns:
         if isinstance(column, str):
             names.append(column)
@@ -89,10 +94,16 @@ def _named(df: DataFrame, columns: list[str | Column]) -> tuple[DataFrame, list[
         if not hasattr(column, "cast"):
             msg = f"a key or the time is a column's name or a Spark expression, got {column!r}"
             raise QueryError(msg)
-        name = df.select(column).columns[0]
-        df = df.withColumn(name, column)
+        try:
+            name = df.select(column).columns[0]
+        except AnalysisException as error:
+            reason = str(error).split("\n", 1)[0].split(" SQLSTATE:", 1)[0]
+            msg = f"a key or the time cannot be taken from the DataFrame: {reason}"
+            raise QueryError(msg) from error
         names.append(name)
-    return df, names
+        made[name] = column
+    # All at once: one may take the place of a column that another reads.
+    return df.withColumns(made) if made else df, names
 
 
 class Query(WindowQuery):
@@ -253,7 +264,7 @@ def _groups(bound: Bound) -> list[Group]:
     found: dict[tuple[bool, bool, bool], list[str]] = {}
     for name, _ in bound.query.aggregates:
         recipe = bound.recipes.get(name)
-        kind = (False, False, True) if recipe is None else (recipe.shareable, recipe.columnar, False)
+        kind = (False, False, True) if recipe is None else (recipe.shareable, recipe.columnar and bound.crosses, False)
         found.setdefault(kind, []).append(name)
     groups = []
     for (shareable, columnar, custom), names in found.items():

@@ -69,7 +69,7 @@ def demo(out: Path, master: str, events: int) -> None:
         query = ask(spark.read.parquet(f"{folder}/events"))
         plan = query.plan()
         _say("")
-        click.echo(plan.explain())
+        click.echo(_fitted(plan.explain()))
         _say("")
         # The events of one device are enough to start workers and to have the JVM compile what the plans use.
         with progress(spark, "warming up"):
@@ -132,7 +132,7 @@ def _compared(spark: SparkSession, plan: Plan, query: Query) -> Comparison:
 
 def _tell(times: dict[str, float], comparison: Comparison) -> None:
     most = max(times.values())
-    room = max(10, min(100, shutil.get_terminal_size().columns) - 22)
+    room = max(10, _width() - 22)
     for name, seconds in times.items():
         click.echo(f"{name:<8}{seconds:>8.2f} s  {'#' * max(1, round(room * seconds / most))}")
     _say(
@@ -156,4 +156,18 @@ def _chart(times: dict[str, float], events: int) -> str:
 
 
 def _say(text: str) -> None:
-    click.echo(textwrap.fill(text, min(100, shutil.get_terminal_size().columns), break_long_words=False))
+    click.echo(textwrap.fill(text, _width(), break_long_words=False, break_on_hyphens=False))
+
+
+def _fitted(text: str) -> str:
+    """Break lines that are too long for the terminal, what follows under where they began."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        indent = " " * (len(line) - len(line.lstrip(" *")) + 2)
+        wrapped = textwrap.wrap(line, _width(), subsequent_indent=indent, drop_whitespace=True) if line else [""]
+        lines += [line] if len(line) <= _width() else wrapped
+    return "\n".join(lines)
+
+
+def _width() -> int:
+    return min(100, shutil.get_terminal_size().columns)

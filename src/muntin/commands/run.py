@@ -267,7 +267,7 @@ def _observed(plan: Plan, frame: DataFrame) -> tuple[DataFrame, Any]:
 @contextmanager
 def _failures(path: Path) -> Iterator[None]:
     """Say what Spark says is wrong without the way through the JVM."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:

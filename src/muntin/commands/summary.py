@@ -41,9 +41,12 @@ class Run:
 def as_text(run: Run) -> str:
     """Write a summary, wrapped to the terminal."""
     width = min(100, shutil.get_terminal_size().columns)
+    # Paths stay whole, so that they can be copied.
+    wrapper = textwrap.TextWrapper(width, subsequent_indent=" " * 9, break_long_words=False, break_on_hyphens=False)
     lines: list[str] = []
     for label, text in _said(run):
-        lines += textwrap.wrap(text, width, initial_indent=f"{label:<9}", subsequent_indent=" " * 9)
+        wrapper.initial_indent = f"{label:<9}"
+        lines += wrapper.wrap(text)
     return "\n".join(lines)
 
 

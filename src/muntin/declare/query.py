@@ -102,6 +102,6 @@ def _check_names(time: str, keys: Sequence[str], aggregates: Sequence[str]) -> N
                 msg = f"{what} {name!r} is named like {seen[name.lower()]}: the result would have two such columns"
                 raise QueryError(msg)
             seen[name.lower()] = f"{what} {name!r}"
-    if time in keys:
+    if time.lower() in (key.lower() for key in keys):
         msg = f"{time!r} is the time of the events and cannot be a key too: every instant would be a group of its own"
         raise QueryError(msg)

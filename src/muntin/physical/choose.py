@@ -86,7 +86,7 @@ def _choose(
         if group.columnar:
             ways["arrow"] = _swept(windows, group, prices)
         else:
-            refused["arrow"] = "its partials are of types that NumPy has no exact form of"
+            refused["arrow"] = "its partials, or the keys, are of types that NumPy or Arrow has no exact form of"
     wanted = _wanted(ways, strategy, group)
     seconds = {name: sum(step.estimate.seconds for step in steps) for name, steps in ways.items()}
     weighed = [Candidate(name, group.names, seconds[name], name == wanted) for name in ways]

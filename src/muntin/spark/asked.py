@@ -21,6 +21,10 @@ def prepared(
     frame: DataFrame, query: SelectQuery, time: str
 ) -> tuple[DataFrame, list[tuple[list[Column], Column | None]]]:
     """Give the events their time and key columns, and each aggregate its arguments and filter."""
+    for name in frame.columns:
+        if name.lower().startswith(RESERVED):
+            msg = f"the input has a column {name!r}: names that begin with {RESERVED!r} are reserved, rename it"
+            raise SqlError(msg)
     record = [F.col("`" + name.replace("`", "``") + "`") for name in frame.columns]
     calls = [
         (
@@ -40,6 +44,12 @@ def prepared(
     if isinstance(kind, T.StringType):
         # Azure reads ISO 8601 text as a time; so does the cast, and it refuses what is none.
         when = when.cast("timestamp")
+    elif not isinstance(kind, (T.TimestampType, T.TimestampNTZType)):
+        msg = (
+            f"TIMESTAMP BY {time} is of type {kind.simpleString()}: windows need a timestamp, or ISO 8601 text. "
+            "Convert the input's column first"
+        )
+        raise SqlError(msg)
     if query.closed == "right":
         # (start, end] is [start, end) of times a microsecond earlier: a boundary event lands where Azure puts it.
         when = when - F.expr("INTERVAL '0.000001' SECOND")
@@ -47,8 +57,22 @@ def prepared(
     for key in query.keys:
         _type(frame, key.text, f"the key {key.name}")
         keys[key.name] = F.expr(key.text)
+    made = {**keys, f"{RESERVED}time": when}
+    taken = {name.lower() for name in frame.columns}
+    if any(key.name.lower() in taken and key.text != key.name for key in query.keys):
+        # UPPER(k) AS k: aggregates read the input's k, so what they read is kept beside the key.
+        for place, (arguments, kept) in enumerate(calls):
+            made |= {f"{RESERVED}a{place}_{i}": argument for i, argument in enumerate(arguments)}
+            made |= {} if kept is None else {f"{RESERVED}f{place}": kept}
+        calls = [
+            (
+                [F.col(f"{RESERVED}a{place}_{i}") for i in range(len(arguments))],
+                None if kept is None else F.col(f"{RESERVED}f{place}"),
+            )
+            for place, (arguments, kept) in enumerate(calls)
+        ]
     # All at once: a key may take the name of a column that another key reads.
-    return frame.withColumns({**keys, f"{RESERVED}time": when}), calls
+    return frame.withColumns(made), calls
 
 
 def _type(frame: DataFrame, text: str, what: str) -> T.DataType:

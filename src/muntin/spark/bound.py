@@ -11,9 +11,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from muntin.declare.query import RESERVED
 from muntin.errors import QueryError
 from muntin.spark.recipes.catalog import known, recipe
-from muntin.spark.recipes.coding import ntz_from_micros, ntz_micros
+from muntin.spark.recipes.coding import crosses, ntz_from_micros, ntz_micros
 from muntin.spark.recipes.part import Input
 
 if TYPE_CHECKING:
@@ -55,6 +56,11 @@ class Bound:
         """The type of the windows' starts and ends."""
         return T.TimestampNTZType() if self.ntz else T.TimestampType()
 
+    @property
+    def crosses(self) -> bool:
+        """Whether the keys can go to Arrow and back."""
+        return crosses(self.schema)
+
     def key_type(self, name: str) -> T.DataType:
         """Give a key's type."""
         return self.schema[name].dataType
@@ -91,13 +97,15 @@ def bind(query: WindowQuery) -> Bound:
             msg = f"the key {name!r} is of type {kind.simpleString()}, which Spark cannot group by. Take a field of it"
             raise QueryError(msg)
         kept_keys.append(T.StructField(name, kind))
+    tokens = _Tokens(source)
     for name, aggregate in query.aggregates:
-        inputs, kept = _inputs(source, name, aggregate)
+        inputs, kept = _inputs(source, name, aggregate, tokens)
         if known(aggregate.function.name):
             recipes[name] = recipe(name, aggregate, inputs, micros, kept)
         else:
             _check_returns(name, aggregate)
             custom[name] = tuple(inputs)
+    _check_results(source, {name: found.native for name, found in recipes.items()})
     events = source.where(time.isNotNull())
     return Bound(query, events, time, ntz, T.StructType(kept_keys), recipes, custom)
 
@@ -122,6 +130,11 @@ def _check_columns(query: WindowQuery, columns: list[str]) -> None:
     names = [("the time column", query.time), *(("the key", key) for key in query.keys)]
     for name, aggregate in query.aggregates:
         names += [(f"`{name}` reads", column) for column in aggregate.columns if isinstance(column, str)]
+    for column in columns:
+        # A query in SQL has such columns of muntin's own, among them the time, and its input was looked at before.
+        if column.lower().startswith(RESERVED) and not query.time.startswith(RESERVED):
+            msg = f"the DataFrame has a column {column!r}: names that begin with {RESERVED!r} are reserved, rename it"
+            raise QueryError(msg)
     there = {column.lower() for column in columns}
     for role, name in names:
         # A path into a struct is left to Spark: only its root is looked for.
@@ -133,16 +146,36 @@ def _check_columns(query: WindowQuery, columns: list[str]) -> None:
         raise QueryError(msg)
 
 
-def _inputs(source: DataFrame, name: str, aggregate: Aggregate) -> tuple[list[Input], Column | None]:
+class _Tokens:
+    """Texts that tell expressions apart: over Spark Connect `lit(1)` and `lit("1")`, or two lambdas, print alike."""
+
+    def __init__(self, source: DataFrame) -> None:
+        self._source = source
+        self._known: dict[str, list[Column]] = {}
+
+    def of(self, column: Column) -> str:
+        """Give an expression its text, with a number where another expression has that text."""
+        text = _text(column)
+        known = self._known.setdefault(text, [])
+        number = next((n for n, other in enumerate(known) if self._same(other, column)), len(known))
+        if number == len(known):
+            known.append(column)
+        return f"{text} #{number}" if number else text
+
+    def _same(self, x: Column, y: Column) -> bool:
+        if x is y:
+            return True
+        one, two = (self._source.select(column.alias("c")) for column in (x, y))
+        return one.sameSemantics(two)
+
+
+def _inputs(source: DataFrame, name: str, aggregate: Aggregate, tokens: _Tokens) -> tuple[list[Input], Column | None]:
     """Find what an aggregate reads; where it has a filter, rows that do not pass read as null."""
-    kept = aggregate.filter
-    if isinstance(kept, str):
-        kept = F.expr(kept)
-    if kept is not None and not isinstance(kept, Column):
-        msg = f"`{name}`: a filter is SQL text or a Spark expression, got {kept!r}"
-        raise QueryError(msg)
-    if kept is not None:
-        kind = _type_of(source, kept, f"`{name}`: the filter")
+    given, kept = aggregate.filter, None
+    if given is not None:
+        what = f"`{name}`: the filter {given!r}" if isinstance(given, str) else f"`{name}`: the filter"
+        kept = _condition(given, name)
+        kind = _type_of(source, kept, what)
         if not isinstance(kind, T.BooleanType):
             msg = f"`{name}`: the filter is of type {kind.simpleString()}, not a condition. Compare it with something"
             raise QueryError(msg)
@@ -150,21 +183,57 @@ def _inputs(source: DataFrame, name: str, aggregate: Aggregate) -> tuple[list[In
     found = []
     for column in columns:
         taken = field(source, column) if isinstance(column, str) else column
-        token = column if isinstance(column, str) else str(column).removeprefix("Column<'").removesuffix("'>")
-        kind = _type_of(source, taken, f"`{name}`: {token}")
+        kind = _type_of(source, taken, f"`{name}`: {column if isinstance(column, str) else _text(column)}")
+        token = column if isinstance(column, str) else f"({tokens.of(column)})"
         if kept is not None:
-            taken, token = F.when(kept, taken), f"{token} where {kept}"
+            taken, token = F.when(kept, taken), f"{token} where {given if isinstance(given, str) else tokens.of(kept)}"
         found.append(Input(taken, kind, token))
     return found, kept
+
+
+def _condition(given: object, name: str) -> Column:
+    if isinstance(given, Column):
+        return given
+    if not isinstance(given, str):
+        msg = f"`{name}`: a filter is SQL text or a Spark expression, got {given!r}"
+        raise QueryError(msg)
+    return F.expr(given)
 
 
 def _type_of(source: DataFrame, column: Column, what: str) -> T.DataType:
     try:
         return source.select(column.alias("c")).schema[0].dataType
     except (AnalysisException, ParseException) as error:
-        reason = str(error).split("\n", 1)[0].split(" SQLSTATE:", 1)[0]
-        msg = f"{what} cannot be taken from the DataFrame: {reason}"
+        msg = f"{what} cannot be taken from the DataFrame: {_reason(error)}"
         raise QueryError(msg) from error
+
+
+def _check_results(source: DataFrame, results: dict[str, Column]) -> None:
+    """Refuse an aggregate over values of a type that it does not take: all in one look, one by one if that fails."""
+    if results and _refusal(source, results) is None:
+        return
+    for name, column in results.items():
+        error = _refusal(source, {name: column})
+        if error is not None:
+            msg = f"`{name}` cannot be computed: {_reason(error)}"
+            raise QueryError(msg) from error
+
+
+def _refusal(source: DataFrame, results: dict[str, Column]) -> Exception | None:
+    try:
+        # Spark looks at types when the schema is asked for, over Connect no sooner.
+        _ = source.agg(*(column.alias(name) for name, column in results.items())).schema
+    except (AnalysisException, ParseException) as error:
+        return error
+    return None
+
+
+def _text(column: Column) -> str:
+    return str(column).removeprefix("Column<'").removesuffix("'>")
+
+
+def _reason(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0].split(" SQLSTATE:", 1)[0]
 
 
 def _check_returns(name: str, aggregate: Aggregate) -> None:

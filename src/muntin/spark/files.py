@@ -152,11 +152,12 @@ def local_path(path: str) -> Path | None:
 
 def read(spark: SparkSession, source: Source) -> DataFrame:
     """Read an input; types and times in text are inferred."""
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         return spark.read.format(source.format).options(**_READ[source.format]).load(source.path)
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
         msg = f"input {source.name}: {source.path} cannot be read as {source.format}: {reason(error)}"
         raise MuntinError(msg) from error
 
@@ -204,10 +205,16 @@ def writable(frame: DataFrame, form: str) -> DataFrame:
 
 
 def reason(error: BaseException) -> str:
-    """Take what went wrong out of Spark's message, without the plan and the way through the JVM."""
-    text = str(error).split("SQLSTATE:", 1)[0].split("\n\nJVM stacktrace", 1)[0].strip()
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0][:400] if lines else type(error).__name__
+    r"""Take what went wrong out of Spark's message, without the plan and the way through the JVM.
+
+    >>> reason(Exception("An error occurred while calling o34.load.\n: org.apache.spark.SparkException: [A] It broke."))
+    '[A] It broke.'
+    """
+    lines = [line.strip(" :") for line in str(error).splitlines() if line.strip(" :")]
+    # py4j tells first which call it was, and then the class and the words of what the JVM threw.
+    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
+        lines = [re.sub(r"^[\w.$]+(Exception|Error): ", "", lines[1])]
+    return lines[0].split("SQLSTATE:", 1)[0].strip()[:400] if lines else type(error).__name__
 
 
 def _files(folder: Path) -> Iterator[str]:

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from muntin.declare.query import WINDOW, WINDOW_ID
 from muntin.spark.custom import native_custom
+from muntin.spark.panes import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -33,5 +34,5 @@ def _window(bound: Bound, window: Window, only: Collection[str] | None) -> DataF
         for name in names
     ]
     grouped = bound.events.groupBy(F.window(bound.time, *times).alias(WINDOW), *bound.keys).agg(*results)
-    kept = [F.col(f"`{name}`") for name in (*bound.query.keys, *names)]
+    kept = [quoted(name) for name in (*bound.query.keys, *names)]
     return grouped.select(F.lit(window.id).alias(WINDOW_ID), WINDOW, *kept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -22,6 +23,7 @@ _LEAST_MEMORY, _MOST_MEMORY = 1, 8
 # So many partitions for each core after a shuffle: enough to share work evenly, and Spark joins those that are small.
 _PARTITIONS: Final = 4
 _LOCAL: Final = re.compile(r"local(\[(?P<cores>\d+|\*)(,\s*\d+)?\])?")
+_LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _NO_SPARK: Final = (
     "running a query needs PySpark, which is not installed here. "
     "Install it with pip install 'muntin[spark]', or use the Python that your Spark comes with"
@@ -50,10 +52,11 @@ def session(master: str = "local[*]", conf: Mapping[str, str] | None = None) -> 
 
 def start(master: str = "local[*]", conf: Mapping[str, str] | None = None) -> SparkSession:
     """Start Spark without a word on the terminal; `conf` has the last say on every setting."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
+    from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
 
     # Workers would otherwise run whatever python3 PATH has, without muntin.
@@ -70,6 +73,9 @@ def start(master: str = "local[*]", conf: Mapping[str, str] | None = None) -> Sp
             said.seek(0)
             raise MuntinError(_failure(said.read().decode(errors="replace"), error)) from error
     context.setLogLevel("OFF")
+    # PySpark writes each refusal to standard error as JSON, and then raises it.
+    for name in _LOGGERS:
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
     return SparkSession.builder.getOrCreate()
 
 

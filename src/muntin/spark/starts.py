@@ -69,8 +69,8 @@ def with_starts(
 def in_place(condition: Column) -> Column:
     """Keep a filter where it stands.
 
-    Spark moves filters below exchanges. Branches that read one exchange would then each have their own, with the scan
-    of the events below it; only what is not deterministic stays, and nothing is cheaper than a partition's number.
+    Spark moves filters below a repartition. Branches that read one would then each have their own, with the aggregate
+    below it; only what is not deterministic stays, and nothing of that kind is cheaper than a partition's number.
     """
     return F.when(F.spark_partition_id() >= 0, condition)
 

@@ -50,13 +50,17 @@ def sweep(
         fields += [take(F.col(column)).alias(f"{column}_{name}") for name, take in lane.fields.items()]
         lanes.append(Lane(lane.operator, lane.dtypes, lane.load, len(lane.fields)))
         back += [T.StructField(f"{column}_{name}", kind) for name, kind in lane.results.items()]
-    keys = key_columns(bound)
-    order = [*keys, F.col(PANE)]
+    # Under names of our own: mapInArrow takes a dot in a column's name for a path.
+    numbered = [f"_mt_k{place}" for place in range(len(bound.query.keys))]
+    keys = [key.alias(name) for key, name in zip(key_columns(bound), numbered, strict=True)]
+    order = [*map(F.col, numbered), F.col(PANE)]
+    marks = [*keys, F.col(PANE)]
     if coarse is not None:
         reach = max(window.range for window in counted)
         rows = rows.withColumn(BUCKET, F.explode(last_buckets(F.col(PANE), coarse, reach)))
         order.insert(-1, F.col(BUCKET))
-    spread = rows.select(*order, *fields)
+        marks.insert(-1, F.col(BUCKET))
+    spread = rows.select(*marks, *fields)
     spread = spread.repartition(*order[:-1]) if order[:-1] else spread.repartition(1)
     work = Sweep(len(keys), counted, tuple(lanes), coarse, wide)
     if wide:
@@ -67,7 +71,8 @@ def sweep(
     else:
         head = [T.StructField(_NUMBER, T.IntegerType()), T.StructField(_START, T.LongType())]
         results = back
-    schema = T.StructType([*head, *bound.schema.fields, *results])
+    known = [T.StructField(name, key.dataType) for name, key in zip(numbered, bound.schema.fields, strict=True)]
+    schema = T.StructType([*head, *known, *results])
     found = spread.sortWithinPartitions(*order).mapInArrow(_Named(work, tuple(schema.names)), schema)
     return (_side_by_side if wide else _shown)(bound, found, names, windows, grid, parts)
 
@@ -96,7 +101,7 @@ def _shown(
     return found.select(
         F.get(ids, number).alias(WINDOW_ID),
         bound.window(start, start + F.get(ranges, number)).alias(WINDOW),
-        *key_columns(bound),
+        *_keys(bound),
         *(finished(bound, name, merged).alias(name) for name in names),
     )
 
@@ -111,7 +116,12 @@ def _side_by_side(
         # A window without an event has nothing but nulls here, and every finish turns nulls into null.
         results += [finished(bound, name, merged).alias(f"{name}_{window.id}") for name in names]
     at = bound.instant(grid.start(F.col(_END)))
-    return found.select(*key_columns(bound), at.alias("at"), *results)
+    return found.select(*_keys(bound), at.alias("at"), *results)
+
+
+def _keys(bound: Bound) -> list[Column]:
+    """Give the keys their own names again."""
+    return [F.col(f"_mt_k{place}").alias(name) for place, name in enumerate(bound.query.keys)]
 
 
 def _rebuilt(parts: Parts, suffix: str) -> dict[str, Column]:

@@ -48,6 +48,21 @@ def coding(of: T.DataType) -> Coding | None:
     return None
 
 
+def crosses(of: T.DataType) -> bool:
+    """Tell whether values of a type go to Arrow and back as they are, and equal there means equal in Spark.
+
+    >>> crosses(T.StringType()), crosses(T.StringType("UTF8_LCASE")), crosses(T.YearMonthIntervalType())
+    (True, False, False)
+    """
+    if isinstance(of, T.StructType):
+        return all(crosses(field.dataType) for field in of.fields)
+    if isinstance(of, T.ArrayType):
+        return crosses(of.elementType)
+    if isinstance(of, T.StringType):
+        return of.isUTF8BinaryCollation()
+    return not isinstance(of, (T.YearMonthIntervalType, T.CalendarIntervalType, T.MapType, T.UserDefinedType))
+
+
 def ntz_micros(time: Column) -> Column:
     """Count microseconds since 1970 of a timestamp without time zone, whatever the session's zone.
 

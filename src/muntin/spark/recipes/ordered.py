@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from muntin.spark.recipes.coding import coding
+from muntin.spark.recipes.coding import coding, crosses
 from muntin.spark.recipes.part import Input, Lane, Part, Recipe
 
 if TYPE_CHECKING:
@@ -59,8 +59,10 @@ def argument(*, largest: bool) -> Ordered:
     return recipe
 
 
-def _by_row(operator: str, dtype: str, fields: dict[str, Callable[[Column], Column]], value: Input) -> Lane:
-    """Let the kernel choose a row: what stands in it may be of any type."""
+def _by_row(operator: str, dtype: str, fields: dict[str, Callable[[Column], Column]], value: Input) -> Lane | None:
+    """Let the kernel choose a row: what stands in it may be of any type that Arrow has."""
+    if not crosses(value.type):
+        return None
     back = {"v": value.type}
     return Lane(operator, (dtype, "int64"), "row", fields, back, lambda columns: F.struct(columns["v"].alias("v")))
 

@@ -13,8 +13,9 @@ from muntin.spark.recipes.part import Input, Lane, Part, Recipe
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-# Beyond it, two roundings of a decimal mean might not be one: see `_decimal_mean`.
+# Beyond them, two roundings of a decimal mean might not be one: see `_decimal_mean`.
 _SAFE_SCALE = 6
+_SAFE_PRECISION = 23
 
 
 def count(inputs: list[Input]) -> Recipe:
@@ -61,7 +62,7 @@ def mean(inputs: list[Input]) -> Recipe:
     value = inputs[0]
     native, n = F.avg(value.column), count_part(value)
     if isinstance(value.type, T.DecimalType):
-        if value.type.scale > _SAFE_SCALE:
+        if value.type.scale > _SAFE_SCALE or value.type.precision > _SAFE_PRECISION:
             return Recipe(native)
         of = value.type
         t = sum_part(value)
@@ -127,8 +128,13 @@ def _sum_type(of: T.DecimalType) -> T.DecimalType:
 def _decimal_mean(total: Column, n: Column, of: T.DecimalType) -> Column:
     """Divide as Spark's avg does, and round to its type: 4 digits more, 38 at most.
 
-    Spark rounds the exact quotient once; here the division rounds to 6 + 14 digits or so, and the cast again. That
-    could differ only where the quotient is nearer to a tie than 1e-20, for which n would have to exceed 1e9.
+    Spark rounds the exact quotient once, while the operator `/` keeps the fewer digits the more the total may have, and
+    the cast rounds again. So what n divides evenly is taken off first: it has a quotient without rounding, and the
+    rest, which is less than n, has one with 13 digits more than the values. Rounded to 4 more, that differs only
+    where the quotient is nearer to a tie than 1e-9 of its last digit, for which n would have to exceed 1e9.
     """
-    wanted = T.DecimalType(min(of.precision + 4, 38), min(of.scale + 4, 38))
-    return (total / F.nullif(n, F.lit(0)).cast("decimal(20,0)")).cast(wanted)
+    wanted = T.DecimalType(of.precision + 4, of.scale + 4)
+    divisor = F.nullif(n, F.lit(0)).cast("decimal(12,0)")
+    rest = total % divisor
+    even = ((total - rest) / divisor).cast(of)
+    return (even + rest / divisor).cast(wanted)

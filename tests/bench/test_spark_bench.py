@@ -1,0 +1,371 @@
+from __future__ import annotations
+
+import csv
+import doctest
+import json
+import multiprocessing
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from html import unescape
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pytest
+from click.testing import CliRunner
+
+from bench import correlation, events, features, forum, never_slower, registry, report, table1, table2, table3, tables
+from bench.forum import ByHand
+from bench.workloads import table_setups
+from muntin.cli import main
+from muntin.errors import MuntinError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from types import ModuleType
+
+    from bench.report import Report
+
+T = TypeVar("T")
+TINY = tables.PaperTable(
+    "table1",
+    "Tiny",
+    (2,),
+    {f"{generator}-2-{shape}": (1.0, 1.0, 0.0001, 2.0) for generator in "RS" for shape in ("tumbling", "hopping")},
+)
+
+
+def track(jobs: Sequence[T], _: str, /) -> Sequence[T]:
+    return jobs
+
+
+def reading(setup: str, number: int, plan: str, **figures: Any) -> tables.Reading:
+    given = {
+        "runs": 3,
+        "seconds": 2.0,
+        "planning": 0.5,
+        "executing": 1.5,
+        "native": 6.0,
+        "ways": "arrow",
+        "predicted": 1.0,
+        "predicted_native": 4.0,
+        "paper_cost": None,
+    }
+    return tables.Reading(setup, number, plan, **(given | figures))
+
+
+@pytest.mark.parametrize("module", [correlation, never_slower, registry, tables])
+def test_doctests(module: ModuleType) -> None:
+    outcome = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
+
+
+# --- the tables
+
+
+@pytest.mark.parametrize("table", [table1.TABLE, table2.TABLE, table3.TABLE])
+def test_a_table_has_the_papers_setups_and_figures_in_order(table: tables.PaperTable) -> None:
+    assert list(table.figures) == [setup.name for setup in table_setups(*table.sizes)]
+    for mean_without, max_without, mean_with, max_with in table.figures.values():
+        assert 1 < mean_without < max_without
+        assert mean_without < mean_with < max_with
+
+
+def test_a_boost_counts_planning_and_can_leave_it_out() -> None:
+    found = reading("R-5-tumbling", 0, "auto")
+    assert found.boost == 3.0
+    assert found.bare_boost == 4.0
+
+
+def test_quick_measures_less_unless_told_how_many_events() -> None:
+    assert tables.scale(quick=True, events=None) == tables.Scale(1_000_000, 3, 2, 1.0)
+    assert tables.scale(quick=False, events=7).events == 7
+    assert tables.scale(quick=False, events=None).sets == 10
+
+
+# --- correlation
+
+
+def speedups() -> list[tables.Reading]:
+    found = []
+    for number, factor in enumerate((1.0, 2.0, 3.0)):
+        found += [
+            reading("S-5-hopping", number, "mincost", executing=6.0, paper_cost=12.0),
+            reading("S-5-hopping", number, "factor", executing=6.0 / factor, paper_cost=12.0 / factor),
+            reading("S-5-hopping", number, "auto", executing=6.0 / factor**2, predicted=4.0 / factor),
+        ]
+    return found
+
+
+def test_points_pair_the_papers_costs_and_the_predicted_seconds_with_what_was_seen() -> None:
+    points = correlation.points(speedups())
+    paper = [p for p in points if p.model == "paper"]
+    assert [(p.predicted, p.observed) for p in paper] == [(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)]
+    autos = [p for p in points if (p.model, p.plan) == ("physical", "auto")]
+    assert [(p.predicted, p.observed) for p in autos] == [(1.0, 1.0), (2.0, 4.0), (3.0, 9.0)]
+    assert correlation.pearson(paper) == pytest.approx(1.0)
+    assert correlation.pearson(autos) == pytest.approx(0.9897, abs=1e-4)
+    assert correlation.pearson(paper[:1]) is None
+
+
+def test_measurements_of_table1_are_read_back_and_drawn_where_they_belong(tmp_path: Path) -> None:
+    found = speedups()
+    path = tmp_path / "table1.csv"
+    with path.open("w", newline="") as file:
+        file.write("# benchmark: table1\n")
+        csv.writer(file).writerows([tables.COLUMNS, *tables.rows(found)])
+    again = correlation.read(path)
+    assert [replace(r, executing=round(r.executing, 9)) for r in again] == [
+        replace(r, executing=round(r.executing, 9)) for r in found
+    ]
+    told = correlation.run(quick=True, track=track, data=path)
+    drawn = [p for p in told.chart.panels if p.title.startswith("S-hopping: paper")]
+    marks = {
+        (round(4.0 * place / correlation.STEPS, 2), value)
+        for series in drawn[0].series
+        if series.name == "factor / mincost"
+        for place, value in enumerate(series.values)
+        if value is not None
+    }
+    assert marks == {(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)}
+    assert "S-hopping: paper's model, r = 1.00" in unescape(report.as_svg(told))
+    rows = {row[0]: row for row in told.tables[0].rows}
+    assert rows["all"][1:3] == (3, pytest.approx(1.0))
+    assert rows["R-hopping"][2] is None
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(MuntinError, match=r"does not hold the measurements of table1 \('native_s'\): give --data"):
+        correlation.read(path)
+
+
+# --- never slower
+
+
+def test_forty_workloads_of_every_kind_the_same_each_time() -> None:
+    drawn = never_slower.workloads(never_slower.Scale())
+    assert drawn == never_slower.workloads(never_slower.Scale())
+    assert len(drawn) == 40
+    kinds = {kind: [w for w in drawn if w.kind == kind] for kind in never_slower.KINDS}
+    assert {len(w.windows) for w in kinds["one window"]} == {1}
+    assert {len(w.windows) for w in kinds["two windows"]} == {2}
+    assert max(w.events for w in kinds["few events"]) <= 10_000
+    assert min(w.keys for w in kinds["many keys"]) >= 100_000
+    assert {w.keys for w in kinds["one key"]} == {1}
+    overlaps = {window.range // window.slide for w in kinds["hopping"] for window in w.windows}
+    assert 20 < max(overlaps) <= 60
+    assert {len(w.aggregates) for w in drawn} >= {1, 2, 3}
+    assert {"first_name", "amount"} <= {name for w in drawn for name in w.aggregates}
+    assert min(w.events for w in drawn) < 1_000
+    assert max(w.events for w in drawn) > 1_000_000
+
+
+# --- the forum's case
+
+
+def test_the_extrapolation_counts_the_fixed_time_once() -> None:
+    assert ByHand(100, 50.0, 60.0).whole == 50.0 + 100 * 10.0
+    assert ByHand(100, 50.0, 40.0).whole == 50.0
+    assert ByHand(1, 50.0, 60.0).whole == 60.0
+    assert ByHand(100, 50.0, None).whole is None
+
+
+def test_window_is_given_up_when_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def limited(few: str, path: str, limit: float) -> tuple[float | None, float | None, str]:
+        asked.append(path)
+        return (5.0, None, "did not end") if path == "whole" else (5.0, 7.0, "")
+
+    monkeypatch.setattr(forum, "_limited", limited)
+    assert forum._by_hand("few", "whole", "part", forum.Scale()) == ByHand(100, 5.0, 7.0, "did not end")
+    assert forum._by_hand("few", "small", "part", forum.Scale()) == ByHand(1, 5.0, 7.0)
+    assert asked == ["whole", "part", "small"]
+
+
+def answers(few: str, path: str, told: Any) -> None:
+    told.send(1.5)
+    if path == "dies":
+        raise SystemExit(3)
+    if path == "hangs":
+        time.sleep(60)
+    told.send(2.5)
+
+
+def test_a_process_that_dies_is_not_said_to_have_taken_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forum, "native_seconds", answers)
+    # Forked, because a process that is spawned would import the function by a name that tests do not have.
+    fork = multiprocessing.get_context("fork")
+    monkeypatch.setattr("bench.forum.multiprocessing.get_context", lambda _: fork)
+    assert forum._limited("few", "ends", 5.0) == (1.5, 2.5, "")
+    assert forum._limited("few", "dies", 5.0) == (1.5, None, "failed with exit code 3")
+    assert forum._limited("few", "hangs", 0.5) == (1.5, None, "did not end within 0 s")
+
+
+def test_the_report_says_how_window_came_out() -> None:
+    said = [
+        forum._told_by_hand(hand)
+        for hand in (
+            forum.SKIPPED,
+            ByHand(1, 5.0, 7.0),
+            ByHand(1, None, None, "did not end within 9 s, not even on ten events"),
+            ByHand(100, 5.0, None, "did not end within 9 s", "failed with exit code -9"),
+            ByHand(100, 5.0, 7.0, "did not end within 9 s"),
+        )
+    ]
+    assert said[0] == "window() was left out."
+    assert "as measured" in said[1]
+    assert said[2] == "window() over all events did not end within 9 s, not even on ten events."
+    assert said[3].endswith("Over 1/100 of the visitors it failed with exit code -9.")
+    assert "would be 700 s" in said[4]
+
+
+def test_the_frames_of_over_are_as_long_as_the_windows() -> None:
+    text = features.over_events("t", "s")
+    assert [f"RANGE BETWEEN {seconds} PRECEDING" in text for seconds in (3_599, 43_199, 86_399)] == [True] * 3
+    assert "RANGE BETWEEN 1439 PRECEDING" in features.over_panes("t", "m")
+
+
+# --- the command line
+
+
+def test_options_go_to_the_benchmarks_that_take_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[dict[str, object]] = []
+    told = correlation.report(correlation.points(speedups()), {})
+
+    def run(*, quick: bool, track: object, events: int | None = None, data: object = None) -> Report:
+        asked.append({"quick": quick, "events": events, "data": data})
+        return told
+
+    monkeypatch.setattr(table2, "run", run)
+    out = ["--out", str(tmp_path)]
+    assert CliRunner().invoke(main, ["bench", "table2", "--events", "9", *out]).exit_code == 0
+    assert CliRunner().invoke(main, ["bench", "table2", "--quick", "--data", str(tmp_path), *out]).exit_code == 0
+    assert asked == [{"quick": False, "events": 9, "data": None}, {"quick": True, "events": None, "data": tmp_path}]
+    assert json.loads((tmp_path / "correlation.json").read_text())["benchmark"] == "correlation"
+    refused = CliRunner().invoke(main, ["bench", "gap", "--events", "9"])
+    assert refused.exit_code == 2
+    assert "the benchmark 'gap' takes no --events; those that do are table1, table2" in refused.stderr
+
+
+# --- on Spark
+
+
+@pytest.mark.slow
+def test_a_tiny_table_has_every_plan_of_every_set(spark: Any) -> None:
+    scale = tables.Scale(events=2_000, sets=1, repeats=1, few=500)
+    told = tables.measure(TINY, scale, track, events.constant_pace)
+    rows = [dict(zip(told.measurements.columns, row, strict=True)) for row in told.measurements.rows]
+    assert [(row["setup"], row["plan"]) for row in rows] == [
+        (setup, plan) for setup in TINY.figures for plan in ("mincost", "factor", "auto")
+    ]
+    for row in rows:
+        assert row["seconds"] > row["planning_s"] > 0  # type: ignore[operator]
+        assert row["boost_without_planning"] > row["boost"]  # type: ignore[operator]
+        assert row["plan"] == "auto" or row["ways"] == "jvm"
+        assert (row["paper_cost"] is None) == (row["plan"] == "auto")
+    assert "in 4 of 4 setups" in told.notes[0]
+    assert max(map(len, report.as_text(told).splitlines())) <= 80
+
+
+@pytest.mark.slow
+def test_rows_that_differ_stop_a_benchmark(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = events.constant_pace(spark, tmp_path, 200, few=100)
+    setup = table_setups(2)[0]
+    runs = tables._runs(tables._query(spark, source.path, setup.windows(0)))
+    counted = iter([(1, 1), (1, 2)])
+    monkeypatch.setattr(tables, "fingerprint", lambda _: next(counted))
+    with pytest.raises(AssertionError, match="R-2-tumbling, set 0: the rows of mincost are not those"):
+        tables._warm_up(spark, setup, 0, source, runs)
+
+
+@pytest.mark.slow
+def test_a_sample_is_repeated_end_to_end(spark: Any, tmp_path: Path) -> None:
+    sample = tmp_path / "sample.parquet"
+    spark.sql(
+        "SELECT timestamp_micros(1000000 + v * 10) AS ts, v AS mf01 FROM VALUES (2), (0), (1) AS t(v)"
+    ).write.parquet(str(sample))
+    source = events.power(spark, tmp_path, 8, sample, few=4)
+    assert "sample.parquet: 3 real events, repeated end to end 2.7 times" in source.what
+    read = spark.read.parquet(source.path).selectExpr("unix_micros(ts) AS t", "v").collect()
+    assert [(row.t - 1_000_000, row.v) for row in read] == [(10 * i, i % 3) for i in range(8)]
+    assert spark.read.parquet(source.few).count() == 4
+    with pytest.raises(MuntinError, match="there is no"):
+        events.power(spark, tmp_path, 8, tmp_path / "none.parquet")
+    spark.range(3).write.parquet(str(tmp_path / "other.parquet"))
+    with pytest.raises(MuntinError, match="cannot be read as parquet with the columns ts and mf01"):
+        events.power(spark, tmp_path, 8, tmp_path / "other.parquet")
+
+
+@pytest.mark.slow
+def test_the_stand_in_is_in_order_of_time_and_named_as_such(spark: Any, tmp_path: Path) -> None:
+    source = events.power(spark, tmp_path, 1_000, None)
+    assert source.what.startswith("synthetic stand-in")
+    times = [row[0] for row in spark.read.parquet(source.path).selectExpr("unix_micros(ts)").collect()]
+    assert times == sorted(times)
+    assert (times[-1] - times[0]) / 999 == pytest.approx(10_000, rel=0.01)
+
+
+@pytest.mark.slow
+def test_rolling_counts_agree_with_over_on_every_minute(spark: Any) -> None:
+    told = forum.measure(forum.Scale(600, 2, 2, 2, repeats=1), track, by_hand=False)
+    rows = {row[0]: row for row in told.tables[0].rows}
+    assert set(rows) == {forum.OURS, *forum.OVER, forum.WHOLE}
+    assert rows["OVER events"][1] == 600
+    assert rows[forum.OURS][1] == rows[forum.SAME][1]
+    assert rows[forum.WHOLE][2:4] == (None, None)
+    assert spark.conf.get(forum.TREE) == "false"
+
+
+@pytest.mark.slow
+def test_every_engine_gives_as_many_rows(spark: Any) -> None:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("polars")
+    from bench import peers
+
+    told = peers.measure(peers.Scale(3_000, 1_000, 1), track)
+    for table in told.tables:
+        rows = {engine: count for engine, count, *_ in table.rows if engine != "DuckDB, OVER events"}
+        assert len(rows) == 4
+        assert len(set(rows.values())) == 1, rows
+
+
+@pytest.mark.slow
+def test_every_engine_gives_the_same_rows(spark: Any, tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("polars")
+    from bench import peers
+
+    path = events.constant_pace(spark, tmp_path, 3_000).path
+    query = peers.dashboard(spark.read.parquet(path))
+    expected = sorted((r.window_id, seconds(r.window.start), r.low) for r in query.plan().run().collect())
+    duck = peers.duckdb_table(peers.duckdb_windows(path)).to_pylist()
+    assert sorted((r["window_id"], seconds(r["start"]), r["low"]) for r in duck) == expected
+    polars = peers.polars_windows(path).to_dicts()
+    assert sorted((r["window_id"], seconds(r["ts"]), r["low"]) for r in polars) == expected
+
+    path = events.shop(spark, tmp_path, "shop", 1_000, 3, days=2)
+    wide = features.features(spark.read.parquet(path)).plan().run(wide=True)
+    names = [name for name in wide.columns if name not in ("visitor", "at")]
+
+    def features_of(rows: list[dict[str, Any]]) -> dict[tuple[int, int], list[int | None]]:
+        return {(row["visitor"], seconds(row["at"])): [row[name] for name in names] for row in rows}
+
+    counts = features_of([row.asDict() for row in wide.collect()])
+    assert features_of(peers.duckdb_table(peers.duckdb_minutes(path)).to_pylist()) == counts
+    assert features_of(peers.polars_rolling(path).to_dicts()) == counts
+
+
+def seconds(instant: datetime) -> int:
+    """Count the seconds of a time in UTC, which some engines give without a zone."""
+    return int(instant.replace(tzinfo=UTC).timestamp())
+
+
+@pytest.mark.slow
+def test_a_workload_is_run_both_ways(spark: Any, tmp_path: Path) -> None:
+    workload = never_slower._drawn("aggregates", 0, 500)
+    found = never_slower._measured(spark, tmp_path, workload, never_slower.Scale(repeats=1), 0)
+    assert 0 < found.executing < found.auto
+    assert found.ratio > found.bare > 0
+    told = never_slower._report(never_slower.Scale(), [found], {})
+    assert told.tables[1].rows[0][0] == "aggregates 0"
+    assert max(map(len, report.as_text(told).splitlines())) <= 80

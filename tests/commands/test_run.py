@@ -1,0 +1,370 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+import shutil
+import subprocess
+import sys
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+from muntin.cli import main
+from muntin.commands import run as run_command
+from muntin.spark import progress as progress_module
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+QUERY = """\
+SELECT device, System.Window().Id AS wid, System.Timestamp() AS t, MIN(temp) AS low, SUM(temp) AS total, COUNT(*) AS n
+FROM Input TIMESTAMP BY ts
+WHERE temp > -50
+GROUP BY device, Windows(
+    Window('10 min', TumblingWindow(minute, 10)),
+    Window('30 min', HoppingWindow(minute, 30, 10)))
+"""
+EVENTS = 400
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("run")
+    (place / "query.sql").write_text(QUERY)
+    chance = random.Random(4)
+    with (place / "events.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["device", "ts", "temp"])
+        for i in range(EVENTS):
+            when = datetime(2026, 1, 5) + timedelta(seconds=20 * i + chance.random())
+            temp = "" if i % 50 == 7 else round(chance.gauss(20, 5), 3)
+            rows.writerow([f"d{chance.randrange(3)}", when.isoformat(" ", "milliseconds"), temp])
+    return place
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["run", *map(str, arguments)], prog_name="muntin")
+
+
+def refused(*arguments: object) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 2, (result.output, result.exception)
+    assert result.stdout == ""
+    return result.stderr.removeprefix("muntin: error: ").removesuffix("\n")
+
+
+def by_hand(folder: Path) -> dict[tuple[str, str, datetime], tuple[float, float, int]]:
+    """Compute the query in plain Python: windows are (start, end], and called by their end."""
+    found: dict[tuple[str, str, datetime], list[float]] = {}
+    with (folder / "events.csv").open() as file:
+        events = [
+            (r["device"], datetime.fromisoformat(r["ts"]), float(r["temp"])) for r in csv.DictReader(file) if r["temp"]
+        ]
+    first = datetime(2026, 1, 5)
+    for name, length in (("10 min", 10), ("30 min", 30)):
+        for step in range(1, 20):
+            end = first + timedelta(minutes=10 * step)
+            for device, when, temp in events:
+                if end - timedelta(minutes=length) < when <= end:
+                    found.setdefault((device, name, end), []).append(temp)
+    return {place: (min(temps), sum(temps), len(temps)) for place, temps in found.items()}
+
+
+@pytest.mark.parametrize("strategy", ["auto", "arrow", "jvm"])
+def test_csv_in_parquet_out_with_every_row_verified(
+    spark: SparkSession, folder: Path, tmp_path: Path, strategy: str
+) -> None:
+    out = tmp_path / "out"
+    result = run(
+        folder / "query.sql",
+        "-i",
+        f"Input={folder}/events.csv",
+        "-o",
+        out,
+        "--verify",
+        "--strategy",
+        strategy,
+        "--json",
+    )
+    assert (result.exit_code, result.stderr) == (0, ""), result.output
+    summary = json.loads(result.stdout)
+    expected = by_hand(folder)
+    assert summary["input"] == {"name": "Input", "path": f"{folder}/events.csv", "format": "csv", "rows": EVENTS}
+    assert summary["output"] == {"path": str(out), "format": "parquet", "rows": len(expected)}
+    counts = {name: sum(place[1] == name for place in expected) for name in ("10 min", "30 min")}
+    assert {window["id"]: window["rows"] for window in summary["windows"]} == counts
+    assert summary["verify"] == {
+        "equal": True,
+        "differing": 0,
+        "windows": [{"id": name, "rows": count, "native": count} for name, count in counts.items()],
+        "examples": [],
+    }
+    if strategy != "auto":
+        assert {step["strategy"] for step in summary["plan"]["steps"]} == {strategy}
+    assert {"planning", "running", "shared", "native"} == summary["seconds"].keys()
+    rows = pq.read_table(out).to_pylist()
+    assert len(rows) == len(expected)
+    for row in rows:
+        low, total, n = expected[row["device"], row["wid"], row["t"].replace(tzinfo=None)]
+        assert (row["low"], row["n"]) == (low, n)
+        assert row["total"] == pytest.approx(total, rel=1e-9)
+
+
+def test_the_summary_says_what_was_done(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    result = run(folder / "query.sql", "-i", f"input={folder}/events.csv", "-o", out)
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stdout.split())
+    assert f"rows in {EVENTS} from {folder}/events.csv (csv)" in said
+    rows = [json.loads(line) for part in out.glob("*.json") for line in part.read_text().splitlines()]
+    assert f"rows out {len(rows)} to {out} (json)" in said
+    assert len(rows) == len(by_hand(folder))
+    assert "windows 10 min: " in said
+    assert "plan native: " in said
+    assert "s for planning" in said
+    assert "verify" not in said
+
+
+def test_windows_become_two_columns_in_csv(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    query = tmp_path / "query.sql"
+    query.write_text("SELECT window, max(temp) AS high FROM e GROUP BY window(ts, '1 hour'), device")
+    out = tmp_path / "out"
+    assert run(query, "-i", f"e={folder}/events.csv", "-o", out, "-f", "csv").exit_code == 0
+    (part,) = (part for part in out.glob("*.csv") if part.stat().st_size)
+    rows = list(csv.DictReader(part.read_text().splitlines()))
+    assert list(rows[0]) == ["window_start", "window_end", "high"]
+    assert {row["window_end"] for row in rows} >= {"2026-01-05T01:00:00.000Z"}
+
+
+def test_json_and_parquet_are_read_by_suffix_in_folders_and_an_empty_input_gives_an_empty_output(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    query = tmp_path / "query.sql"
+    query.write_text(QUERY)
+    (tmp_path / "events").mkdir()
+    records = [{"device": "a", "ts": f"2026-01-05T00:0{i}:00Z", "temp": i} for i in range(5)]
+    (tmp_path / "events" / "one.json").write_text("\n".join(map(json.dumps, records)))
+    assert run(query, "-i", f"Input={tmp_path}/events", "-o", tmp_path / "out").exit_code == 0
+    rows = pq.read_table(tmp_path / "out").to_pylist()
+    # The event at 00:00 belongs to the window that ends then.
+    assert sorted((row["n"], row["low"]) for row in rows if row["wid"] == "10 min") == [(1, 0), (4, 1)]
+    spark.createDataFrame([], "device string, ts timestamp, temp double").write.parquet(str(tmp_path / "none"))
+    result = run(query, "-i", f"Input={tmp_path}/none", "-o", tmp_path / "empty", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["output"]["rows"] == 0
+    assert pq.read_table(tmp_path / "empty").num_rows == 0
+
+
+def test_a_dry_run_explains_and_writes_nothing(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    arguments = (folder / "query.sql", "-i", f"Input={folder}/events.csv", "--dry-run", "--strategy", "arrow")
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    assert "arrow: panes in Spark, windows in NumPy kernels" in result.stdout
+    assert "what was weighed:" in result.stdout
+    steps = json.loads(run(*arguments, "--json", "-o", tmp_path / "out").stdout)["physical"]["steps"]
+    assert [step["strategy"] for step in steps] == ["arrow"]
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_difference_is_found_shown_and_exits_with_1(
+    spark: SparkSession, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark.sql import functions as F
+
+    import muntin.spark.execute
+
+    right = muntin.spark.execute.execute
+
+    def wrong(*arguments: Any) -> DataFrame:
+        frame = right(*arguments)
+        off = F.when((F.col("device") == "d1") & (F.col("n") > 15), 0.001).otherwise(0.0)
+        return frame.withColumn("low", F.col("low") + off)
+
+    monkeypatch.setattr(muntin.spark.execute, "execute", wrong)
+    result = run(folder / "query.sql", "-i", f"Input={folder}/events.csv", "-o", tmp_path / "out", "--verify")
+    assert result.exit_code == 1
+    off = [(low, place) for place, (low, _, n) in by_hand(folder).items() if place[0] == "d1" and n > 15]
+    said = " ".join(result.stdout.split())
+    assert f"THE ROWS DIFFER from the plan written by hand, in {len(off)} rows" in said
+    assert said.count("device d1: low ") == min(len(off), 5)
+    assert any(f"low {low + 0.001!r}, native {low!r}" in said for low, _ in off)
+
+
+# --- refused before any job starts
+
+
+@pytest.fixture
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    def started(*_: object) -> None:
+        pytest.fail("Spark was asked for")
+
+    monkeypatch.setattr(run_command, "session", started)
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_bad_sql_shows_line_column_and_caret(folder: Path, tmp_path: Path) -> None:
+    query = tmp_path / "bad.sql"
+    query.write_text(QUERY.replace("minute, 10)),", "minuet, 10)),"))
+    said = refused(query, "-i", f"Input={folder}/events.csv", "-o", tmp_path / "out").splitlines()
+    assert said[0].startswith(f"{query}, line 5, column 37: unknown unit 'minuet'. Did you mean minute?")
+    assert said[1:] == ["      Window('10 min', TumblingWindow(minuet, 10)),", " " * 38 + "^" * 6]
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_paths_options_and_names_are_checked_without_spark(folder: Path, tmp_path: Path) -> None:
+    query, events, out = folder / "query.sql", f"Input={folder}/events.csv", tmp_path / "out"
+    assert refused(tmp_path / "none.sql", "-i", events, "-o", out) == (
+        f"cannot read the query {tmp_path}/none.sql: No such file or directory"
+    )
+    (tmp_path / "latin.sql").write_bytes(b"SELECT \xe9")
+    assert refused(tmp_path / "latin.sql", "-i", events, "-o", out).endswith("it is no text in UTF-8")
+    assert refused(query, "-i", f"Input={tmp_path}/none.csv", "-o", out) == (
+        f"input Input: there is no {tmp_path}/none.csv. Give a file or folder that exists"
+    )
+    assert refused(query, "-i", "events.csv", "-o", out).startswith("cannot read 'events.csv' as an input")
+    assert refused(query, "-i", f"Other={folder}/events.csv", "-o", out) == (
+        "the query reads Input, and the inputs given are: Other. Pass --input Input=PATH and no other"
+    )
+    assert "inputs given are: none" in refused(query, "-o", out)
+    assert "given 2 times" in refused(query, "-i", events, "-i", events.lower().replace("input", "INPUT"), "-o", out)
+    assert refused(query, "-i", events).startswith("there is nowhere to write: pass --output PATH")
+    assert refused(query, "-i", events, "-o", out, "--conf", "fast").startswith("cannot read the setting 'fast'")
+    assert "delta needs the package delta-spark" in refused(query, "-i", events, "-o", out, "-f", "delta")
+    (tmp_path / "odd").write_text("")
+    assert "does not tell its format" in refused(query, "-i", f"Input={tmp_path}/odd", "-o", out)
+    (tmp_path / "untimed.sql").write_text(QUERY.replace(" TIMESTAMP BY ts", ""))
+    assert refused(tmp_path / "untimed.sql", "-i", events, "-o", out).endswith("or pass --time column")
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_an_output_that_exists_or_would_destroy_the_input_is_refused(folder: Path, tmp_path: Path) -> None:
+    query, out = folder / "query.sql", tmp_path / "out"
+    out.mkdir()
+    (out / "mine").write_text("kept")
+    arguments = (query, "-i", f"Input={folder}/events.csv")
+    message = f"output {out} exists already: choose another, or pass --mode overwrite to replace it"
+    assert refused(*arguments, "-o", out) == message
+    for destructive in (folder, folder / "events.csv", folder.parent):
+        said = refused(*arguments, "-o", destructive, "--mode", "overwrite")
+        assert "writing would destroy what is read" in said
+    assert (out / "mine").read_text() == "kept"
+    assert "is no folder that may be written to" in refused(*arguments, "-o", out / "mine" / "deeper")
+
+
+def test_overwrite_replaces(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "mine").write_text("gone")
+    result = run(folder / "query.sql", "-i", f"Input={folder}/events.csv", "-o", out, "--mode", "overwrite")
+    assert result.exit_code == 0, result.output
+    assert not (out / "mine").exists()
+    assert pq.read_table(out).num_rows == len(by_hand(folder))
+
+
+def test_what_only_the_data_can_tell_is_refused_before_anything_is_written(
+    spark: SparkSession, folder: Path, tmp_path: Path
+) -> None:
+    query, events, out = tmp_path / "query.sql", f"Input={folder}/events.csv", tmp_path / "out"
+    query.write_text(QUERY.replace("MIN(temp)", "MIN(tmep)"))
+    said = refused(query, "-i", events, "-o", out)
+    assert "tmep" in said
+    assert "temp" in said
+    assert "\n" not in said
+    query.write_text(QUERY.replace("SUM(temp)", "Collect(temp)"))
+    said = refused(query, "-i", events, "-o", out, "-f", "csv")
+    assert said == "csv cannot hold column 'total' of type array<double>: use --format json or parquet"
+    (tmp_path / "broken.parquet").write_text("no parquet")
+    said = refused(folder / "query.sql", "-i", f"Input={tmp_path}/broken.parquet", "-o", out)
+    assert f"{tmp_path}/broken.parquet cannot be read as parquet: " in said
+    (tmp_path / "text.csv").write_text("device,ts,temp\na,yesterday,1\n")
+    said = refused(folder / "query.sql", "-i", f"Input={tmp_path}/text.csv", "-o", out)
+    assert "'yesterday'" in said
+    assert "\n" not in said
+    assert not out.exists()
+
+
+# --- its parts
+
+
+def test_a_comparison_sees_rows_missing_doubled_and_off_and_forgives_only_the_order_of_addition(
+    spark: SparkSession,
+) -> None:
+    from muntin.spark.compare import compare
+
+    schema = "window_id string, window struct<start: timestamp, end: timestamp>, k double, x double, n long"
+    start, end = datetime(2026, 1, 1), datetime(2026, 1, 2)
+    nan, inf = float("nan"), float("inf")
+    rows: list[tuple[Any, ...]] = [
+        ("a", (start, end), 1.0, 1e6, 1),
+        ("a", (start, end), nan, nan, 2),
+        ("a", (start, end), None, None, 3),
+        ("a", (start, end), 2.0, inf, 4),
+        ("b", (start, end), 1.0, 3.0, 5),
+        ("b", (start, end), 2.0, 3.0, 6),
+    ]
+
+    def against(changed: list[tuple[Any, ...]]) -> tuple[bool, int, list[tuple[str, int, int]], list[str]]:
+        found = compare(spark.createDataFrame(changed, schema), spark.createDataFrame(rows, schema), keys=["k"])
+        return found.equal, found.differing, list(found.rows), sorted(map(str, found.examples))
+
+    counts = [("a", 4, 4), ("b", 2, 2)]
+    near = [(*rows[0][:3], 1e6 + 1e-4, 1), *rows[1:]]
+    assert against(near) == (True, 0, counts, [])
+    off = [(*rows[0][:3], 1e6 + 1e-2, 1), *rows[1:4], (*rows[4][:4], 50), rows[5]]
+    equal, differing, _, shown = against(off)
+    assert (equal, differing) == (False, 2)
+    assert shown[0].endswith("k 1.0: x 1000000.01, native 1000000.0")
+    assert shown[1].endswith("k 1.0: n 50, native 5")
+    for place, (value, said) in {1: (0.0, "x 0.0, native nan"), 2: (0.0, "x 0.0, native None"), 3: (-inf, "")}.items():
+        wrong = [(*row[:3], value, row[4]) if i == place else row for i, row in enumerate(rows)]
+        equal, differing, _, shown = against(wrong)
+        assert (equal, differing) == (False, 1)
+        assert said in shown[0]
+    # As many rows, but one of them twice in place of another.
+    equal, differing, found, shown = against([*rows[:5], rows[4]])
+    assert (equal, differing, found) == (False, 1, counts)
+    assert shown[0].endswith("k 2.0: only in the native plan")
+    assert against([*rows, rows[5]]) == (False, 0, [("a", 4, 4), ("b", 3, 2)], [])
+
+
+def test_a_terminal_sees_sparks_own_progress(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(progress_module, "_SECONDS", 0.01)
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress_module.progress(spark, "counting"):
+        spark.range(0, 300_000_000, 1, 37).selectExpr("sum(sqrt(id))").collect()
+    assert "counting" in terminal.getvalue()
+    assert "/37 tasks" in terminal.getvalue()
+
+
+def test_without_java_it_says_what_to_do(tmp_path: Path) -> None:
+    # Spark's own scripts need a shell and little else.
+    for tool in ("bash", "env", "dirname", "ps", "cat", "head"):
+        (tmp_path / tool).symlink_to(shutil.which(tool) or tool)
+    script = "from muntin.spark.session import start; start()"
+    environment = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
+    for java in ({}, {"JAVA_HOME": str(tmp_path / "none")}):
+        result = subprocess.run(
+            [sys.executable, "-c", script],
+            env=environment | java,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert result.stderr.splitlines()[-1] == (
+            "muntin.errors.MuntinError: Spark needs Java, and there is none here. "
+            "Install Java 17 or later, or set JAVA_HOME to the folder of one that is there"
+        )
