@@ -9,10 +9,12 @@ from muntin.api import LogicalPlan, optimize
 from muntin.declare.query import WINDOW_ID, WindowQuery, named_aggregates
 from muntin.duration import parse_duration
 from muntin.errors import QueryError
+from muntin.logical.cost import read_unit
 from muntin.logical.optimize import check_optimizer
 from muntin.physical.choose import Group, Strategy, check_strategy, choose
 from muntin.physical.constants import load_constants
 from muntin.show.physical import physical_text
+from muntin.window.slices import common_measure
 from muntin.window.spec import window_set
 
 if TYPE_CHECKING:
@@ -142,8 +144,10 @@ class Query(WindowQuery):
         check_strategy(strategy)
         bound = bind(self)
         found = look(bound) if statistics is None else statistics
-        rate = max(found.rate * 1_000_000, 1e-9)
-        logical = optimize(self.windows, self.functions, optimizer=optimizer, rate=rate, unit="second", period="steady")
+        # By the second, as users read it, unless the windows are finer than that.
+        unit = 1_000_000 if common_measure(self.windows) % 1_000_000 == 0 else read_unit(self.windows, None)
+        rate = max(found.rate * unit, 1e-9)
+        logical = optimize(self.windows, self.functions, optimizer=optimizer, rate=rate, unit=unit, period="steady")
         forests: dict[tuple[str, ...], Forest] = {}
 
         def forest(group: Group) -> Forest:
@@ -154,7 +158,7 @@ class Query(WindowQuery):
                 forests[group.names] = (
                     same
                     or optimize(
-                        self.windows, functions, optimizer=optimizer, rate=rate, unit="second", period="steady"
+                        self.windows, functions, optimizer=optimizer, rate=rate, unit=unit, period="steady"
                     ).groups[0]
                 ).forest
             return forests[group.names]

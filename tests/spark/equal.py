@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SECOND = 1_000_000
+YEAR = 31_536_000 * SECOND
 UTC = datetime.UTC
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)
 # A column of this name before its own holds the sum of the absolute values of a float aggregate's input.
@@ -68,14 +69,14 @@ def draw_events(seed: int, rows: int, nulls: float = 0.15, start: int = 0) -> pa
         if kind < 0.3:
             us -= us % SECOND
         elif kind < 0.35:
-            us += draw.choice([-1, 1]) * 31_536_000 * SECOND
-        if draw.random() < 0.03:
-            us = None
+            us += draw.choice([-1, 1]) * YEAR
+        timeless = draw.random() < 0.03
+        moment = EPOCH + datetime.timedelta(microseconds=us)
         found.append(
             {
-                "us": us,
-                "ts": None if us is None else EPOCH + datetime.timedelta(microseconds=us),
-                "ntz": None if us is None else (EPOCH + datetime.timedelta(microseconds=us)).replace(tzinfo=None),
+                "us": None if timeless else us,
+                "ts": None if timeless else moment,
+                "ntz": None if timeless else moment.replace(tzinfo=None),
                 "k_string": maybe(draw.choice(["", "a", "ä", "b"])),
                 "k_int": maybe(draw.randrange(-1, 3)),
                 "k_double": maybe(draw.choice([0.0, -0.0, math.nan, 1.5, math.inf])),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from muntin.errors import AggregateError
 from muntin.spark.recipes.part import Input, Part, Recipe
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 def approx_distinct(inputs: list[Input], lg_k: int) -> Recipe:
     """Estimate how many different values there are, by HyperLogLog."""
+    _check("approx_distinct", "lg_k", lg_k, 4, 21)
     part = Part(
         f"hll({inputs[0].token}, {lg_k})",
         F.hll_sketch_agg(inputs[0].column, lg_k),
@@ -26,6 +28,7 @@ def approx_distinct(inputs: list[Input], lg_k: int) -> Recipe:
 
 def theta(inputs: list[Input], lg_k: int) -> Recipe:
     """Estimate how many different values there are, by a theta sketch."""
+    _check("theta", "lg_k", lg_k, 4, 26)
     part = Part(
         f"theta({inputs[0].token}, {lg_k})",
         F.theta_sketch_agg(inputs[0].column, lg_k),
@@ -36,6 +39,8 @@ def theta(inputs: list[Input], lg_k: int) -> Recipe:
 
 def approx_quantile(inputs: list[Input], q: float, k: int) -> Recipe:
     """Estimate a quantile by a KLL sketch."""
+    _check("approx_quantile", "q", q, 0.0, 1.0)
+    _check("approx_quantile", "k", k, 8, 65_535)
     part = Part(
         f"kll({inputs[0].token}, {k})",
         F.kll_sketch_agg_double(inputs[0].column.cast("double"), k),
@@ -58,6 +63,15 @@ def median(inputs: list[Input]) -> Recipe:
 def count_distinct(inputs: list[Input]) -> Recipe:
     """Count different values: from all values or not at all."""
     return Recipe(F.count_distinct(inputs[0].column))
+
+
+def _check(function: str, setting: str, value: object, least: float, most: float) -> None:
+    """Refuse what Spark's sketches would refuse when they run."""
+    kinds = int if isinstance(least, int) else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
+        whole = "a whole number" if isinstance(least, int) else "a number"
+        msg = f"`{function}`: {setting} must be {whole} from {least} to {most}, got {value!r}"
+        raise AggregateError(msg)
 
 
 def _estimated(part: Part, estimate: Callable[[Column], Column]) -> Recipe:
