@@ -39,11 +39,11 @@ def test_the_demo_runs_both_plans_and_their_rows_agree(spark: SparkSession, tmp_
 def test_readings_are_the_same_for_a_seed_and_have_what_they_claim(spark: SparkSession) -> None:
     from pyspark.sql import functions as F
 
-    frame = readings(spark, 20_000)
+    frame = readings(spark, 200_000)
     rows: Any = frame.toPandas()
-    assert 19_000 < len(rows) < 21_000
-    assert rows.equals(readings(spark, 20_000).toPandas())
-    assert not rows.equals(readings(spark, 20_000, seed=2).toPandas())
+    assert 195_000 < len(rows) < 205_000
+    assert rows.equals(readings(spark, 200_000).toPandas())
+    assert not rows.equals(readings(spark, 200_000, seed=2).toPandas())
     assert rows["device"].nunique() == 50
     assert (rows["ts"].max() - rows["ts"].min()).days == DAYS - 1
     late = rows["ts"].cummax() - rows["ts"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from muntin.errors import QueryError
+from muntin.logical.forest import forest as independent
 from muntin.physical.cost import Prices
 from muntin.physical.grouping import pane_groups
 from muntin.physical.plan import Candidate, PhysicalPlan, Step
@@ -58,14 +59,72 @@ def choose(
     statistics: Statistics,
     constants: Constants,
 ) -> PhysicalPlan:
-    """Choose a way for each group of aggregates; `forest` gives the logical plan's forest for a group."""
-    steps: list[Step] = []
-    candidates: list[Candidate] = []
-    for group in groups:
-        found, weighed = _choose(tuple(windows), group, forest, strategy, Prices(statistics, constants, group.parts))
-        steps += found
-        candidates += weighed
-    return PhysicalPlan(tuple(steps), tuple(candidates), statistics, constants.source)
+    """Choose a way for each group of aggregates; `forest` gives the logical plan's forest for a group.
+
+    What is computed apart must be joined, and that has its price too: so groups are also weighed together.
+    """
+    every = tuple(windows)
+    whole = Prices(statistics, constants, sum(group.parts for group in groups))
+    weighed: list[_Weighed] = []
+    for together in _partitions(groups) if strategy == "auto" else [tuple(groups)]:
+        steps: list[Step] = []
+        candidates: list[Candidate] = []
+        for group in together:
+            prices = Prices(statistics, constants, group.parts)
+            found, considered = _choose(every, group, forest, strategy, prices)
+            steps += found
+            candidates += considered
+        joined = _natives_together(steps, every, statistics, constants, groups)
+        apart = len({step.aggregates for step in joined})
+        seconds = sum(step.estimate.seconds for step in joined) + (apart - 1) * whole.join(every).seconds
+        weighed.append(_Weighed(seconds, joined, candidates))
+    best = min(weighed, key=lambda found: found.seconds)
+    native = whole.native(every).seconds
+    return PhysicalPlan(tuple(best.steps), tuple(best.candidates), statistics, constants.source, best.seconds, native)
+
+
+class _Weighed(NamedTuple):
+    seconds: float
+    steps: list[Step]
+    candidates: list[Candidate]
+
+
+def _partitions(groups: Sequence[Group]) -> list[tuple[Group, ...]]:
+    """List the ways to put groups together: each by itself, all that share by Spark alone, all as written by hand."""
+    found = [tuple(groups)]
+    shared = [group for group in groups if group.shareable and not group.custom]
+    if len(shared) > 1:
+        why = "kept together, so that nothing needs a join"
+        found.append((_together(shared, why, shareable=True), *(group for group in groups if group not in shared)))
+    given = [group for group in groups if not group.custom]
+    if len(given) > 1:
+        why = "written by hand all together, so that nothing needs a join"
+        found.append((_together(given, why, shareable=False), *(group for group in groups if group.custom)))
+    return found
+
+
+def _together(groups: Sequence[Group], why: str, *, shareable: bool) -> Group:
+    names = tuple(name for group in groups for name in group.names)
+    parts = sum(group.parts for group in groups)
+    return Group(names, parts, shareable=shareable, columnar=False, custom=False, why=why)
+
+
+def _natives_together(
+    steps: list[Step],
+    windows: tuple[Window, ...],
+    statistics: Statistics,
+    constants: Constants,
+    groups: Sequence[Group],
+) -> list[Step]:
+    """Make one step of all that runs as written by hand: the events are read once for each window, not twice."""
+    native = [step for step in steps if step.way == "native"]
+    if len(native) < 2:
+        return steps
+    names = tuple(name for step in native for name in step.aggregates)
+    parts = sum(group.parts for group in groups if set(group.names) <= set(names))
+    reason = "; ".join(dict.fromkeys(step.reason for step in native))
+    estimate = Prices(statistics, constants, parts).native(windows)
+    return [*(step for step in steps if step.way != "native"), Step("native", names, windows, estimate, reason)]
 
 
 def _choose(
@@ -78,6 +137,7 @@ def _choose(
     ways: dict[str, list[Step]] = {"native": [_native(windows, group, prices)]}
     refused: dict[str, str] = {}
     if group.custom:
+        ways["native"] = [replace(ways["native"][0], estimate=prices.gathered(windows))]
         ways["python"] = [_objects(windows, group, prices)]
     elif not group.shareable:
         refused = dict.fromkeys(("jvm", "arrow"), group.why)
@@ -85,8 +145,11 @@ def _choose(
         ways["jvm"] = [_tree(windows, group, forest(group), prices)]
         if group.columnar:
             ways["arrow"] = _swept(windows, group, prices)
+            mixed = _mixed(windows, group, forest(group), prices)
+            if any(step.way == "jvm" for step in mixed):
+                ways["mixed"] = mixed
         else:
-            refused["arrow"] = "its partials, or the keys, are of types that NumPy or Arrow has no exact form of"
+            refused["arrow"] = group.why or "types of its partials or of the keys have no exact form in NumPy or Arrow"
     wanted = _wanted(ways, strategy, group)
     seconds = {name: sum(step.estimate.seconds for step in steps) for name, steps in ways.items()}
     weighed = [Candidate(name, group.names, seconds[name], name == wanted) for name in ways]
@@ -117,8 +180,20 @@ def _tree(windows: tuple[Window, ...], group: Group, forest: Forest, prices: Pri
 
 
 def _swept(windows: tuple[Window, ...], group: Group, prices: Prices) -> list[Step]:
-    found = pane_groups(windows, prices)
-    return [_panes_step(part, group, prices) for part in found]
+    return [_panes_step(part, group, prices) for part in pane_groups(windows, prices)]
+
+
+def _mixed(windows: tuple[Window, ...], group: Group, forest: Forest, prices: Prices) -> list[Step]:
+    """Part the windows: some through panes and kernels, others each straight from the events."""
+    steps = []
+    for part in pane_groups(windows, prices, direct=True):
+        if prices.sweep(part).seconds <= prices.direct(part).seconds:
+            steps.append(_panes_step(part, group, prices))
+            continue
+        alone = independent(dict.fromkeys(part), part, forest.relation, forest.model)
+        reason = "nothing to share that would pay: straight from the events, grouped by integers"
+        steps.append(Step("jvm", group.names, part, prices.direct(part), reason, forest=alone))
+    return steps
 
 
 def _panes_step(windows: tuple[Window, ...], group: Group, prices: Prices) -> Step:
@@ -157,7 +232,7 @@ def coarse(windows: Sequence[Window], width: int, statistics: Statistics, consta
     >>> from muntin.physical.statistics import Statistics
     >>> day = Statistics(rows=1e6, span=86_400_000_000)
     >>> coarse([tumbling("1m")], 60_000_000, day, Constants())
-    90
+    91
     """
     if statistics.keys >= MANY_KEYS:
         return None

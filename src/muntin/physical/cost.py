@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _MICRO: Final = 1e-6
 _MILLI: Final = 1e-3
+# Microseconds for one call or two of a function written in Python.
+OBJECT: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +85,25 @@ class Prices:
         work += found * (c.leave + self._more)
         return self._estimate(work, c.branch + 2 * c.stage + c.python, panes=panes, windows=found)
 
+    def join(self, windows: Sequence[Window]) -> Estimate:
+        """Price putting results side by side that were computed apart: both are sent to partitions and sorted."""
+        c = self.constants
+        found = sum(self.statistics.intervals(window) for window in windows)
+        return self._estimate(found * 2 * (c.exchange + c.group), 2 * c.stage, windows=found)
+
+    def gathered(self, windows: Sequence[Window]) -> Estimate:
+        """Price functions that users wrote as written by hand: each window gathers events and hands them to Python."""
+        c, rows = self.constants, self.statistics.rows
+        copies = sum(rows * -(-window.range // window.slide) for window in windows)
+        found = sum(self.statistics.intervals(window) for window in windows)
+        work = len(windows) * rows * c.scan + copies * (c.group_struct + c.exchange + c.enter + OBJECT)
+        return self._estimate(work + found * c.leave, len(windows) * (c.branch + c.stage) + c.python, windows=found)
+
     def objects(self, windows: Sequence[Window]) -> Estimate:
         """Price every event through Python, as functions that users wrote need it."""
         c = self.constants
         found = sum(self.statistics.intervals(window) for window in windows)
-        work = self.statistics.rows * (c.scan + c.enter + 2.0) + found * (c.leave + 2.0)
+        work = self.statistics.rows * (c.scan + c.enter + OBJECT) + found * (c.leave + OBJECT)
         return self._estimate(work, c.branch + c.stage + c.python, windows=found)
 
     @staticmethod

@@ -8,15 +8,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from muntin.physical.cost import Prices
-    from muntin.physical.plan import Estimate
     from muntin.window.spec import Window
 
 # Beyond so many windows all pairs take too long to weigh, and panes for all are near enough.
 MANY: Final = 60
 
 
-def pane_groups(windows: Sequence[Window], prices: Prices) -> list[tuple[Window, ...]]:
+def pane_groups(windows: Sequence[Window], prices: Prices, *, direct: bool = False) -> list[tuple[Window, ...]]:
     """Part windows into groups that go through panes of their own, by merging what saves most, pair by pair.
+
+    With `direct`, a group may also go without panes, each window straight from the events.
 
     Windows of one shape stay together under any name. Compared with one group for all, and the better is taken.
 
@@ -38,7 +39,9 @@ def pane_groups(windows: Sequence[Window], prices: Prices) -> list[tuple[Window,
 
     def cost(group: tuple[Window, ...]) -> float:
         if group not in price:
-            price[group] = best(group, prices).seconds
+            price[group] = prices.sweep(group).seconds
+            if direct:
+                price[group] = min(price[group], prices.direct(group).seconds)
         return price[group]
 
     while len(groups) > 1:
@@ -58,8 +61,3 @@ def pane_groups(windows: Sequence[Window], prices: Prices) -> list[tuple[Window,
     return sorted(
         (tuple(sorted(group, key=lambda w: order[id(w)])) for group in groups), key=lambda group: order[id(group[0])]
     )
-
-
-def best(group: Sequence[Window], prices: Prices) -> Estimate:
-    """Price a group the cheaper way: through kernels, or each window straight from the events."""
-    return min(prices.sweep(group), prices.direct(group), key=lambda estimate: estimate.seconds)

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from muntin.duration import format_duration
 from muntin.errors import QueryError
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ class Statistics:
     """The number of events and of keys, and the time they span in microseconds.
 
     >>> Statistics(rows=1e6, keys=10, span=1_000_000_000_000, how="given")
-    1,000,000 events of 10 keys over 11d13h46m40s (given)
+    1,000,000 events of 10 keys over 11.6 d (given)
     """
 
     rows: float
@@ -56,4 +55,12 @@ class Statistics:
 
     def __repr__(self) -> str:
         keys = f"{self.keys:,.0f} key{'' if self.keys == 1 else 's'}"
-        return f"{self.rows:,.0f} events of {keys} over {format_duration(int(self.span))} ({self.how})"
+        return f"{self.rows:,.0f} events of {keys} over {_long(self.span)} ({self.how})"
+
+
+def _long(micros: float) -> str:
+    """Write a length of time roughly, in the largest unit that it fills."""
+    for unit, size in (("d", 86_400e6), ("h", 3_600e6), ("min", 60e6), ("s", 1e6), ("ms", 1e3)):
+        if micros >= size:
+            return f"{micros / size:.3g} {unit}"
+    return f"{micros:.0f} us"

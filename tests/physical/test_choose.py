@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import muntin as mt
+from muntin import agg, hopping, tumbling
+from muntin.errors import QueryError
+from muntin.physical.choose import Group, choose, coarse
+from muntin.physical.constants import Constants, load_constants, save_constants
+from muntin.physical.cost import Prices
+from muntin.physical.grouping import pane_groups
+from muntin.physical.statistics import Statistics
+
+HOUR = 3_600_000_000
+BIG = Statistics(rows=1e7, keys=1, span=10_000_000 * 1_000_000)
+TINY = Statistics(rows=100, keys=3, span=HOUR)
+CONSTANTS = Constants()
+TEN = tuple(tumbling(f"{10 * i}s") for i in range(2, 12))
+NUMBERS = Group(("low",), 1, shareable=True, columnar=True, custom=False)
+STRINGS = Group(("word",), 1, shareable=True, columnar=False, custom=False)
+MEDIAN = Group(("mid",), 1, shareable=False, columnar=False, custom=False, why="all values at once")
+MINE = Group(("mine",), 1, shareable=False, columnar=False, custom=True)
+
+
+def plan(windows, groups, strategy="auto", statistics=BIG, constants=CONSTANTS):  # type: ignore[no-untyped-def]
+    rate = max(statistics.rate * 1e3, 1e-12)
+    forest = mt.optimize(windows, agg.min, rate=rate, unit="millisecond", period="steady").groups[0].forest
+    return choose(windows, groups, lambda group: forest, strategy, statistics, constants)
+
+
+def test_many_windows_over_many_events_go_through_kernels() -> None:
+    found = plan(TEN, [NUMBERS])
+    assert [step.way for step in found.steps] == ["arrow"]
+    assert found.steps[0].pane == (10_000_000, 0)
+    assert found.seconds < found.native_seconds / 2
+
+
+def test_what_is_not_expected_to_be_faster_is_native() -> None:
+    dear = replace(CONSTANTS, group=CONSTANTS.group_struct, enter=50.0, leave=50.0, python=1e6, copy=50.0)
+    found = plan([tumbling("1h")], [NUMBERS], statistics=TINY, constants=dear)
+    assert [step.way for step in found.steps] == ["native"]
+    assert found.seconds == pytest.approx(found.native_seconds)
+
+
+def test_types_without_exact_numbers_stay_in_the_jvm() -> None:
+    found = plan(TEN, [STRINGS])
+    assert [step.way for step in found.steps] == ["jvm"]
+    arrow = next(c for c in found.candidates if c.name == "arrow")
+    assert arrow.note and not arrow.chosen
+
+
+def test_holistic_is_native_and_says_why() -> None:
+    found = plan((*TEN, hopping("1h", slide="10s")), [NUMBERS, MEDIAN])
+    ways = {step.aggregates: step.way for step in found.steps}
+    assert ways[("mid",)] == "native"
+    assert ways[("low",)] == "arrow"
+
+
+def test_natives_are_one_step() -> None:
+    found = plan([tumbling("1h")], [NUMBERS, MEDIAN], strategy="native")
+    assert len(found.steps) == 1
+    assert set(found.steps[0].aggregates) == {"low", "mid"}
+
+
+def test_a_join_is_not_worth_it_for_few_events() -> None:
+    found = plan([tumbling("1h")], [NUMBERS, MEDIAN], statistics=TINY)
+    assert [step.way for step in found.steps] == ["native"]
+    assert set(found.steps[0].aggregates) == {"low", "mid"}
+
+
+def test_custom_goes_to_python() -> None:
+    assert [step.way for step in plan(TEN, [MINE]).steps] == ["python"]
+
+
+@pytest.mark.parametrize("strategy", ["native", "jvm", "arrow"])
+def test_a_strategy_by_name(strategy: str) -> None:
+    assert {step.way for step in plan(TEN, [NUMBERS], strategy).steps} == {strategy}
+    assert {step.way for step in plan(TEN, [STRINGS], strategy).steps} == {"native" if strategy == "native" else "jvm"}
+
+
+def test_every_window_is_computed_once_whatever_the_grouping() -> None:
+    windows = (tumbling("4s"), tumbling("6s"), tumbling("35s"), tumbling("55s"), hopping("1h", slide="7s"))
+    windows += (tumbling("4s", id="again"),)
+    for direct in (False, True):
+        groups = pane_groups(windows, Prices(BIG, CONSTANTS), direct=direct)
+        assert sorted(w.id for group in groups for w in group) == sorted(w.id for w in windows)
+
+
+def test_windows_that_share_no_pane_part_ways() -> None:
+    # Panes of a millisecond would be finer than the events.
+    windows = (tumbling("10m"), tumbling("7001ms"))
+    prices = Prices(BIG, CONSTANTS)
+    assert prices.direct(windows).seconds < prices.sweep(windows).seconds
+    found = plan(windows, [NUMBERS])
+    assert {step.way for step in found.steps} == {"jvm"}
+    assert sorted(w.id for step in found.steps for w in step.windows) == ["tumbling_10m", "tumbling_7001ms"]
+
+
+def test_no_buckets_where_keys_are_many() -> None:
+    assert coarse(TEN, 10_000_000, Statistics(1e7, 1e5, HOUR), CONSTANTS) is None
+    found = coarse(TEN, 10_000_000, BIG, CONSTANTS)
+    assert found is not None and found >= 16 * 11
+
+
+def test_intervals_of_sparse_events_are_no_more_than_events_make() -> None:
+    sparse = Statistics(rows=10, keys=10, span=1000 * HOUR)
+    assert sparse.intervals(tumbling("1s")) <= 10
+    assert sparse.intervals(hopping("1h", slide="1m")) <= 600
+
+
+@pytest.mark.parametrize("bad", [{"rows": -1}, {"rows": 1, "keys": 0}, {"rows": float("nan")}])
+def test_impossible_statistics_are_refused(bad: dict[str, float]) -> None:
+    with pytest.raises(QueryError, match="statistics: "):
+        Statistics(**bad)  # type: ignore[arg-type]
+
+
+def test_constants_are_kept_and_read(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("MUNTIN_CALIBRATION", str(tmp_path / "a" / "c.json"))
+    assert load_constants() == CONSTANTS
+    kept = replace(CONSTANTS, scan=0.5, source="here")
+    save_constants(kept)
+    assert load_constants() == kept
+    (tmp_path / "a" / "c.json").write_text("{}")
+    with pytest.raises(QueryError, match="muntin calibrate"):
+        load_constants()
