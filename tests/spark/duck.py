@@ -32,10 +32,12 @@ _SQL = {
     "last": "last({v} ORDER BY us, {v} NULLS FIRST)",
     "arg_max": "first({v} ORDER BY {by} DESC, us, {v} DESC NULLS LAST)",
     "arg_min": "first({v} ORDER BY {by}, us, {v} NULLS FIRST)",
+    # How large the values are that a sum adds up: by that it is rounded.
+    "size": "sum(abs({v}::DOUBLE))",
+    "size of squares": "sum(({v}::DOUBLE) ** 2)",
     "collect": "list({v} ORDER BY us, {v})",
     "collect_distinct": "list_sort(list(DISTINCT {v}))",
 }
-KNOWN = frozenset(_SQL)
 
 
 def by_duckdb(

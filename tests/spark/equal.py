@@ -141,7 +141,9 @@ def check_equal(
     )
     for at, right in theirs.items():
         left = ours[at]
-        for name, value in right.items():
+        assert {name for name in right if not name.startswith(SIZE)} <= left.keys() <= right.keys()
+        for name in left:
+            value = right[name]
             size = right.get(SIZE + name, 0.0) or 0.0
             assert _same(left[name], value, size), f"{what}: {name} of {at} is {left[name]!r}, not {value!r}"
 

@@ -166,7 +166,7 @@ def aggregate_sets(draw: st.DrawFn) -> dict[str, Any]:
     optimizers=st.tuples(st.sampled_from(OPTIMIZERS), st.sampled_from(OPTIMIZERS)),
     statistics=st.sampled_from([FEW, MANY, TINY]),
 )
-@settings(few_examples, max_examples=15)
+@settings(few_examples, max_examples=10)
 def test_any_query_has_the_rows_of_the_plan_written_by_hand(
     spark: SparkSession,
     interpreted: None,
@@ -186,6 +186,7 @@ def test_any_query_has_the_rows_of_the_plan_written_by_hand(
     check_plans(q, [("jvm", jvm, statistics), ("arrow", arrow, statistics)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("functions", [sorted(TAKES)[:9], sorted(TAKES)[9:18], sorted(TAKES)[18:]], ids=lambda f: f[0])
 def test_every_aggregate_over_every_type(spark: SparkSession, interpreted: None, functions: list[str]) -> None:
     """All of them at once, of all kinds: each goes the way that its algebra allows."""
@@ -239,7 +240,7 @@ def test_compiled_plans_of_mixed_kinds(spark: SparkSession) -> None:
         check_equal(rows, wanted, ["window_id", "window", "k_string", "k_double"], name)
 
 
-@pytest.mark.parametrize(("precision", "scale"), [(10, 2), (18, 6), (23, 6), (24, 6), (38, 6), (38, 0), (20, 10)])
+@pytest.mark.parametrize(("precision", "scale"), [(10, 2), (23, 6), (38, 6), (20, 10)])
 def test_means_of_decimals_are_rounded_once(spark: SparkSession, interpreted: None, precision: int, scale: int) -> None:
     value = (F.col("v_money") / 7).cast(f"decimal({precision},{scale})")
     frame = frame_of(spark, draw_events(13, 80)).withColumn("m", value)
@@ -277,7 +278,7 @@ def test_split_gives_the_rows_of_each_window(spark: SparkSession, interpreted: N
         check_equal(rows, [row for row in wanted if row["window_id"] == name], ["window", "k_int"], name)
 
 
-@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kathmandu"])
+@pytest.mark.parametrize("zone", ["America/New_York"])
 def test_the_sessions_zone_moves_nothing(spark: SparkSession, interpreted: None, zone: str) -> None:
     """Times without zone in the hour that New York skips, and times with one, as events, keys and values."""
     gap = 1_710_037_800 * SECOND  # 2024-03-10 02:30, read without zone

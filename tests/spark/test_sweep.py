@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from muntin import Query
 
 LONG = CHUNK + 20_000
-WINDOWS = (tumbling("2s"), hopping("1m", slide="30s", offset="-1s"), hopping("25s", slide="10s"))
+WINDOWS = (tumbling("2s"), hopping("1m", slide="30s", offset="1s"), hopping("25s", slide="10s"))
 FEW_KEYS = Statistics(rows=1e8, keys=1, span=LONG * 1_000_000)
 MANY_KEYS = Statistics(rows=1e8, keys=1e6, span=LONG * 1_000_000)
 

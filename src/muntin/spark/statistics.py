@@ -6,7 +6,7 @@ import contextlib
 import io
 import re
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlparse
 
 import numpy as np
@@ -18,11 +18,14 @@ from pyspark.sql import functions as F
 from muntin.physical.statistics import Statistics
 
 if TYPE_CHECKING:
+    from muntin.incremental.columnar_operator import Array
     from muntin.spark.bound import Bound
 
 # So many rows are looked at, and so many files' footers.
 SAMPLE: Final = 10_000
 FOOTERS: Final = 64
+# From this correlation of place and time on, rows are in order of time.
+TREND: Final = 0.7
 # Spark counts so many bytes for a row of one 64-bit column.
 BYTES: Final = 16
 # What is assumed of a source that says nothing at all, or an absurd size.
@@ -31,23 +34,40 @@ ABSURD: Final = 1e13
 # The first estimate that Spark prints is that of the whole plan.
 _COUNT: Final = re.compile(r"rowCount=([\d.E+]+)")
 _SIZE: Final = re.compile(r"sizeInBytes=([\d.E+]+) ([KMGTPE]i?)?B")
-_UNITS: Final[dict[str | None, int]] = {None: 1, **{unit: 1024**n for n, unit in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)}}
+_UNITS: Final[dict[str | None, int]] = {
+    None: 1,
+    **{unit: 1024**n for n, unit in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)},
+}
 
 
 def statistics(bound: Bound) -> Statistics:
     """Look at a source's files and first rows: how many events, of how many keys, over how long."""
     began = time.perf_counter()
     rows, how = _rows(bound)
-    keys, span, seen, ordered = _sample(bound)
-    if seen < SAMPLE:
-        found = Statistics(seen, max(keys, 1), span, "all rows seen", time.perf_counter() - began)
-        return found
+    seen = _sample(bound)
+    if seen.rows < SAMPLE:
+        return Statistics(seen.rows, max(seen.keys, 1), seen.span, "all rows seen", time.perf_counter() - began)
     if rows is None:
         rows, how = _planned(bound), "Spark's estimate of size and first rows"
-    # A table in order of time shows in its first rows the pace of the rest; any other already its whole span.
-    if ordered:
-        span = int(span * max(rows / seen, 1.0))
-    return Statistics(max(rows, seen), keys, span, how, time.perf_counter() - began)
+    more = max(rows / seen.rows, 1.0)
+    keys, span = seen.keys, seen.span
+    # A table in order of time shows in its first rows the pace of the rest, one in order of key some of its keys, and
+    # any other already its whole span and most of its keys.
+    if seen.by_key:
+        keys *= more
+    elif seen.by_time:
+        span = int(span * more)
+    return Statistics(max(rows, seen.rows), keys, span, how, time.perf_counter() - began)
+
+
+class _Seen(NamedTuple):
+    """What the first rows show."""
+
+    rows: int
+    keys: float
+    span: int
+    by_time: bool
+    by_key: bool
 
 
 def _rows(bound: Bound) -> tuple[float | None, str]:
@@ -81,18 +101,27 @@ def _planned(bound: Bound) -> float:
     return size / BYTES if size < ABSURD else ASSUMED
 
 
-def _sample(bound: Bound) -> tuple[float, int, int, bool]:
-    """Look at the first rows: keys, the time they span, how many there are, and whether they are in order of time."""
+def _sample(bound: Bound) -> _Seen:
+    """Look at the first rows: their keys, the time they span, and whether they are in order of time or of key."""
     key = F.xxhash64(*bound.keys) if bound.keys else F.lit(0)
     rows = bound.events.select(bound.micros.alias("t"), key.alias("k")).limit(SAMPLE).toArrow()
-    times, keys = rows["t"].to_numpy(), rows["k"].to_numpy()
+    return look(rows["t"].to_numpy(), rows["k"].to_numpy())
+
+
+def look(times: Array, keys: Array) -> _Seen:
+    """Judge the first rows by their times and keys.
+
+    >>> look(np.array([0, 20, 10, 30]), np.array([1, 2, 1, 2]))
+    _Seen(rows=4, keys=2, span=30, by_time=True, by_key=False)
+    """
     if not len(times):
-        return 1, 0, 0, True
+        return _Seen(0, 1, 0, by_time=True, by_key=False)
     different = len(np.unique(keys))
-    span = int(times.max() - times.min())
-    ordered = bool(np.mean(np.diff(times) >= 0) > 0.9) if len(times) > 1 else True
-    collisions = len(keys) - different
+    span = int(times.max()) - int(times.min())
+    # Out of order by a little is in order: it is the trend that counts.
+    trend = np.corrcoef(np.arange(len(times)), times.astype(np.float64))[0, 1] if span and len(times) > 1 else 1.0
+    by_key = different > 1 and int(np.count_nonzero(np.diff(keys))) == different - 1
     if len(keys) == SAMPLE and different > SAMPLE // 2:
         # Most keys were seen once: as many as make so few meet by chance.
-        different = int(len(keys) ** 2 / (2 * max(collisions, 1)))
-    return different, span, len(times), ordered
+        different = int(len(keys) ** 2 / (2 * max(len(keys) - different, 1)))
+    return _Seen(len(times), different, span, by_time=bool(trend > TREND), by_key=by_key)

@@ -25,7 +25,8 @@ def spread(native: Callable[[Column], Column], *, sample: bool, root: bool) -> C
 
         def finish(parts: Mapping[str, Column]) -> Column:
             n, m2 = parts[part.name]["n"], parts[part.name]["m2"]
-            divisor = n - 1 if sample else n
+            # Of no values n - 1 is -1, and the result null like that of a single one.
+            divisor = F.greatest(n - 1, F.lit(0)) if sample else n
             variance = m2 / F.nullif(divisor, F.lit(0))
             return F.sqrt(variance) if root else variance
 
