@@ -36,7 +36,7 @@ _SQL = {
     "size": "sum(abs({v}::DOUBLE))",
     "size of squares": "sum(({v}::DOUBLE) ** 2)",
     "collect": "list({v} ORDER BY us, {v})",
-    "collect_distinct": "list_sort(list(DISTINCT {v}))",
+    "collect_distinct": "list(DISTINCT {v} ORDER BY {v})",
 }
 
 

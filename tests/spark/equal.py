@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,7 +107,11 @@ def draw_events(seed: int, rows: int, nulls: float = 0.15, start: int = 0) -> pa
 
 def frame_of(spark: SparkSession, events: pa.Table, partitions: int = 3) -> DataFrame:
     """Make a DataFrame of events, in several partitions and in no order."""
-    return spark.createDataFrame(events).repartition(partitions)
+    # Without the schema Spark would read a time without zone as one in the session's zone.
+    types = from_arrow_schema(SCHEMA, prefer_timestamp_ntz=True)
+    frame = spark.createDataFrame(events, schema=types).repartition(partitions)
+    assert dict(frame.dtypes)["ntz"] == dict(frame.dtypes)["v_ntz"] == "timestamp_ntz"
+    return frame
 
 
 def together(frames: Mapping[str, DataFrame]) -> dict[str, list[dict[str, Any]]]:

@@ -18,7 +18,10 @@ from pyspark.sql import SparkSession, functions as F
 spark = (
     SparkSession.builder.remote("local[2]")
     .config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "4")
-    .config("spark.sql.session.timeZone", "UTC").getOrCreate()
+    .config("spark.sql.session.timeZone", "UTC")
+    # Small plans take longer to compile than to run.
+    .config("spark.sql.codegen.wholeStage", "false").config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    .getOrCreate()
 )
 assert type(spark).__module__.startswith("pyspark.sql.connect"), type(spark)
 import muntin as mt

@@ -166,7 +166,7 @@ def aggregate_sets(draw: st.DrawFn) -> dict[str, Any]:
     optimizers=st.tuples(st.sampled_from(OPTIMIZERS), st.sampled_from(OPTIMIZERS)),
     statistics=st.sampled_from([FEW, MANY, TINY]),
 )
-@settings(few_examples, max_examples=10)
+@settings(few_examples, max_examples=12)
 def test_any_query_has_the_rows_of_the_plan_written_by_hand(
     spark: SparkSession,
     interpreted: None,
@@ -246,6 +246,13 @@ def test_means_of_decimals_are_rounded_once(spark: SparkSession, interpreted: No
     frame = frame_of(spark, draw_events(13, 80)).withColumn("m", value)
     q = mt.windows(frame, time="ts").over(*WINDOWS[:3]).agg(mean=agg.avg("m"), total=agg.sum("m"), span=agg.range("m"))
     check_plans(q, [("jvm", "auto", FEW)])
+
+
+def test_windows_finer_than_a_second(spark: SparkSession, interpreted: None) -> None:
+    frame = spark.range(0, 400).select(F.timestamp_micros(F.hash("id") % 1_000_000).alias("ts"), F.col("id").alias("v"))
+    windows = (tumbling("7us", offset="3us"), hopping("250ms", slide="100ms"), hopping("1.5s", slide="1s"))
+    q = mt.windows(frame, time="ts").over(*windows).agg(n=agg.count(), low=agg.min("v"), last=agg.last("v"))
+    assert check_plans(q, [("jvm", "factor", FEW), ("arrow", "auto", FEW)]) > 300
 
 
 @pytest.mark.parametrize("keys", KEYS[3:5], ids=str)
