@@ -79,7 +79,7 @@ def bind(query: WindowQuery) -> Bound:
     source: DataFrame = query.source
     _check_columns(query, source.columns)
     time = field(source, query.time)
-    time_type = _type_of(source, time, f"the time column {query.time!r}")
+    time_type = _type_of(source, query.time, f"the time column {query.time!r}")
     if not isinstance(time_type, (T.TimestampType, T.TimestampNTZType)):
         msg = (
             f"the time column {query.time!r} is of type {time_type.simpleString()}: windows need a timestamp. "
@@ -92,7 +92,7 @@ def bind(query: WindowQuery) -> Bound:
     custom: dict[str, tuple[Input, ...]] = {}
     kept_keys = []
     for name in query.keys:
-        kind = _type_of(source, field(source, name), f"the key {name!r}")
+        kind = _type_of(source, name, f"the key {name!r}")
         if isinstance(kind, (T.MapType, T.VariantType)):
             msg = f"the key {name!r} is of type {kind.simpleString()}, which Spark cannot group by. Take a field of it"
             raise QueryError(msg)
@@ -183,7 +183,7 @@ def _inputs(source: DataFrame, name: str, aggregate: Aggregate, tokens: _Tokens)
     found = []
     for column in columns:
         taken = field(source, column) if isinstance(column, str) else column
-        kind = _type_of(source, taken, f"`{name}`: {column if isinstance(column, str) else _text(column)}")
+        kind = _type_of(source, column, f"`{name}`: {column if isinstance(column, str) else _text(column)}")
         token = column if isinstance(column, str) else f"({tokens.of(column)})"
         if kept is not None:
             taken, token = F.when(kept, taken), f"{token} where {given if isinstance(given, str) else tokens.of(kept)}"
@@ -200,7 +200,13 @@ def _condition(given: object, name: str) -> Column:
     return F.expr(given)
 
 
-def _type_of(source: DataFrame, column: Column, what: str) -> T.DataType:
+def _type_of(source: DataFrame, column: Column | str, what: str) -> T.DataType:
+    """Find the type of an expression, or of a column: for that the schema is enough, and Spark need not be asked."""
+    if isinstance(column, str):
+        same = [found.dataType for found in source.schema.fields if found.name == column]
+        if len(same) == 1:
+            return same[0]
+        column = field(source, column)
     try:
         return source.select(column.alias("c")).schema[0].dataType
     except (AnalysisException, ParseException) as error:
