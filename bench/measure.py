@@ -9,7 +9,7 @@ import platform
 import statistics
 import time
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
@@ -159,7 +159,7 @@ def machine() -> Machine:
         python=platform.python_version(),
         muntin=muntin.__version__,
         numpy=version("numpy"),
-        date=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
 
 

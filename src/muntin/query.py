@@ -9,7 +9,6 @@ from muntin.api import LogicalPlan, optimize
 from muntin.declare.query import WINDOW_ID, WindowQuery, named_aggregates
 from muntin.duration import parse_duration
 from muntin.errors import QueryError
-from muntin.logical.cost import cost_model
 from muntin.logical.cost import read_unit
 from muntin.logical.optimize import check_optimizer
 from muntin.physical.choose import Group, Strategy, check_strategy, choose

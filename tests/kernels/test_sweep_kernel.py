@@ -200,6 +200,15 @@ def test_windows_are_those_of_the_definition_however_batches_are_cut(data: st.Da
     assert swept(work, batches(rows, kinds, coarse, ())) == wanted
 
 
+@pytest.mark.parametrize("kind", sorted(KEYS))
+def test_keys_of_each_type_are_told_apart_and_equal_themselves(kind: str) -> None:
+    """Null and NaN, inside a struct or an array too, are keys like others."""
+    panes: list[Pane] = [(key, place, 1, place) for key in range(len(KEYS[kind][1])) for place in range(6)]
+    work = Sweep(1, (Window(4, 2), Window(3, 3)), LANES)
+    found = swept(work, batches(rows_of(panes, [kind], None, 4), [kind], None, [5, 11]))
+    assert found == by_definition(panes, [kind], work.windows, wide=False)
+
+
 def test_no_batches_and_empty_batches_give_nothing() -> None:
     work = Sweep(1, (Window(3, 1),), LANES)
     assert list(work(iter(()))) == []
