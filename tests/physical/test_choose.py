@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +14,14 @@ from muntin.physical.cost import Prices
 from muntin.physical.grouping import pane_groups
 from muntin.physical.statistics import Statistics
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from muntin import Window
+    from muntin.physical.choose import Strategy
+    from muntin.physical.plan import PhysicalPlan
+
 HOUR = 3_600_000_000
 BIG = Statistics(rows=1e7, keys=1, span=10_000_000 * 1_000_000)
 TINY = Statistics(rows=100, keys=3, span=HOUR)
@@ -24,7 +33,13 @@ MEDIAN = Group(("mid",), 1, shareable=False, columnar=False, custom=False, why="
 MINE = Group(("mine",), 1, shareable=False, columnar=False, custom=True)
 
 
-def plan(windows, groups, strategy="auto", statistics=BIG, constants=CONSTANTS):  # type: ignore[no-untyped-def]
+def plan(
+    windows: Sequence[Window],
+    groups: Sequence[Group],
+    strategy: Strategy = "auto",
+    statistics: Statistics = BIG,
+    constants: Constants = CONSTANTS,
+) -> PhysicalPlan:
     rate = max(statistics.rate * 1e3, 1e-12)
     forest = mt.optimize(windows, agg.min, rate=rate, unit="millisecond", period="steady").groups[0].forest
     return choose(windows, groups, lambda group: forest, strategy, statistics, constants)
@@ -75,14 +90,14 @@ def test_custom_goes_to_python() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["native", "jvm", "arrow"])
-def test_a_strategy_by_name(strategy: str) -> None:
+def test_a_strategy_by_name(strategy: Strategy) -> None:
     assert {step.way for step in plan(TEN, [NUMBERS], strategy).steps} == {strategy}
     assert {step.way for step in plan(TEN, [STRINGS], strategy).steps} == {"native" if strategy == "native" else "jvm"}
 
 
 def test_every_window_is_computed_once_whatever_the_grouping() -> None:
-    windows = (tumbling("4s"), tumbling("6s"), tumbling("35s"), tumbling("55s"), hopping("1h", slide="7s"))
-    windows += (tumbling("4s", id="again"),)
+    lengths = [tumbling("4s"), tumbling("6s"), tumbling("35s"), tumbling("55s"), tumbling("4s", id="again")]
+    windows = (*lengths, hopping("1h", slide="7s"))
     for direct in (False, True):
         groups = pane_groups(windows, Prices(BIG, CONSTANTS), direct=direct)
         assert sorted(w.id for group in groups for w in group) == sorted(w.id for w in windows)
@@ -116,7 +131,7 @@ def test_impossible_statistics_are_refused(bad: dict[str, float]) -> None:
         Statistics(**bad)  # type: ignore[arg-type]
 
 
-def test_constants_are_kept_and_read(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_constants_are_kept_and_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MUNTIN_CALIBRATION", str(tmp_path / "a" / "c.json"))
     assert load_constants() == CONSTANTS
     kept = replace(CONSTANTS, scan=0.5, source="here")

@@ -203,7 +203,7 @@ def _asked(spark: SparkSession, text: str, source: Source, target: Target | None
     if target is not None and local_path(target.path) is None and not target.overwrite and is_there(spark, target.path):
         raise MuntinError(exists(target.path))
     # In capitals no name is that of one of `sql`'s own parameters.
-    query = sql(text, time=when, **{source.name.upper(): read(spark, source)})
+    query = sql(text, time=when, watermark=None, **{source.name.upper(): read(spark, source)})
     if target is not None:
         writable(shown(query, native(bind(query))), target.format)
     return query
