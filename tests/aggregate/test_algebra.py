@@ -37,7 +37,7 @@ def test_values_are_frozen() -> None:
             lambda: agg.min(cast("str", 3)),
             r"`min` takes columns by name or as Spark expressions, got 3. Write for example min\('temp'\)",
         ),
-        (lambda: agg.min(""), r"`min` takes columns by name, got ''"),
+        (lambda: agg.min(""), r"`min` takes columns by name or as Spark expressions, got ''"),
         (lambda: agg.min("x", q=1), r"`min` has no setting 'q': it takes none"),
         (lambda: agg.theta("x", q=1), r"`theta` has no setting 'q': it takes only lg_k"),
     ],

@@ -198,7 +198,7 @@ def test_events_for_what_is_not_there() -> None:
         ({}, "no aggregates to compute"),
         ({"m": agg.median("x")}, "m: `median` has no partials to combine.* Use .*approx_quantile"),
         ({"d": agg.approx_distinct("x")}, "d: `approx_distinct` is one of Spark's sketches"),
-        ({"s": agg.sum("x", filter="y > 3")}, r"s: sum\(x\) has a filter, which only Spark evaluates"),
+        ({"s": agg.sum("x", filter="y > 3")}, r"s: sum\(x, filter=y > 3\) has a filter, which only Spark evaluates"),
     ],
 )
 def test_queries_that_cannot_be(query: Any, text: str) -> None:

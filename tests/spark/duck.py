@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import pyarrow as pa
 
     from muntin import Window
 
@@ -70,7 +69,13 @@ def by_duckdb(
     """
     with duckdb.connect() as connection:
         connection.register("events", events)
-        return list(connection.sql(text).to_arrow_table().to_pylist())
+        found = connection.sql(text).to_arrow_table()
+    # DuckDB adds up integers to 128 bits, for which Arrow has no integer: decimals without a fraction stand for them.
+    wide = [field.name for field in found.schema if pa.types.is_decimal(field.type) and field.type.scale == 0]
+    return [
+        row | {name: int(row[name]) for name in wide if row[name] is not None and name in aggregates}
+        for row in found.to_pylist()
+    ]
 
 
 def _call(function: str, columns: tuple[str, ...], kept: str | None) -> str:

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 import muntin as mt
 from muntin import Statistics, agg, hopping, tumbling
 from muntin.kernels.sweep import CHUNK
-from muntin.spark.sweep import last_buckets
+from muntin.spark.crossing import last_buckets
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

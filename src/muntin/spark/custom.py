@@ -11,15 +11,13 @@ from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from muntin.declare.query import WINDOW, WINDOW_ID
 from muntin.errors import AggregateError, QueryError
 from muntin.kernels.objects import ObjectAggregate, Objects, guarded
-from muntin.spark.panes import BUCKET, key_columns
-from muntin.spark.sweep import last_buckets
-from muntin.window.spec import Window
+from muntin.spark.crossing import HEAD, Named, identified, in_panes, key_fields, key_names, keys_back, last_buckets
+from muntin.spark.panes import BUCKET
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -27,11 +25,10 @@ if TYPE_CHECKING:
     from muntin.spark.bound import Bound
     from muntin.spark.panes import Grid
     from muntin.spark.recipes.part import Input
+    from muntin.window.spec import Window
 
 _UTC: Final = datetime.UTC
 _MICROS: Final = "_mt_t"
-_NUMBER: Final = "_mt_w"
-_START: Final = "_mt_s"
 
 
 def native_custom(bound: Bound, name: str) -> Column:
@@ -49,9 +46,7 @@ def native_custom(bound: Bound, name: str) -> Column:
 
 def custom(bound: Bound, names: Sequence[str], windows: Sequence[Window], grid: Grid, coarse: int | None) -> DataFrame:
     """Compute users' aggregates over some windows from panes; `coarse` panes make a bucket, where keys are few."""
-    counted = tuple(
-        Window(w.range // grid.width, w.slide // grid.width, (w.offset - grid.offset) // grid.width) for w in windows
-    )
+    counted = in_panes(windows, grid)
     inputs = _Columns()
     work = [_aggregate(bound, name, inputs) for name in names]
     order = inputs.order(work)
@@ -61,12 +56,12 @@ def custom(bound: Bound, names: Sequence[str], windows: Sequence[Window], grid: 
     ]
     # -0.0 and 0.0 are one group; which of the two a key shows is settled here, as groupBy does.
     keys = [
-        (key + F.lit(0.0).cast(kind)).alias(name) if isinstance(kind, (T.FloatType, T.DoubleType)) else key
-        for key, name in zip(bound.keys, bound.query.keys, strict=True)
+        (key + F.lit(0.0).cast(kind) if isinstance(kind, (T.FloatType, T.DoubleType)) else key).alias(crossing)
+        for key, name, crossing in zip(bound.keys, bound.query.keys, key_names(bound), strict=True)
         for kind in [bound.key_type(name)]
     ]
     rows = bound.events.select(*keys, bound.micros.alias(_MICROS), *inputs.columns)
-    units = key_columns(bound)
+    units = [F.col(name) for name in key_names(bound)]
     if coarse is not None:
         reach = max(window.range for window in counted)
         rows = rows.withColumn(BUCKET, F.explode(last_buckets(grid.pane(F.col(_MICROS)), coarse, reach)))
@@ -74,39 +69,17 @@ def custom(bound: Bound, names: Sequence[str], windows: Sequence[Window], grid: 
     rows = rows.select(*units, _MICROS, *inputs.names)
     rows = rows.repartition(*units) if units else rows.repartition(1)
     rows = rows.sortWithinPartitions(*units, _MICROS, *(inputs.names[place] for place in order))
-    schema = T.StructType(
-        [
-            T.StructField(_NUMBER, T.IntegerType()),
-            T.StructField(_START, T.LongType()),
-            *bound.schema.fields,
-            *(
-                T.StructField(f"_mt_r{place}", T.DataType.fromDDL(function.returns))
-                for place, (function, _, _) in enumerate(work)
-            ),
-        ]
-    )
+    results = [
+        T.StructField(f"_mt_r{place}", T.DataType.fromDDL(function.returns))
+        for place, (function, _, _) in enumerate(work)
+    ]
+    schema = T.StructType([*HEAD, *key_fields(bound), *results])
     worker = Objects(len(keys), counted, tuple(made), grid.width, grid.offset, coarse)
-    found = rows.mapInArrow(_Named(worker, tuple(schema.names)), schema)
-    ids = F.array(*(F.lit(window.id) for window in windows))
-    ranges = F.array(*(F.lit(window.range).cast("bigint") for window in windows))
-    start = grid.start(F.col(_START))
-    return found.select(
-        F.get(ids, F.col(_NUMBER)).alias(WINDOW_ID),
-        bound.window(start, start + F.get(ranges, F.col(_NUMBER))).alias(WINDOW),
-        *key_columns(bound),
+    return rows.mapInArrow(Named(worker, schema), schema).select(
+        *identified(bound, windows, grid),
+        *keys_back(bound),
         *(F.col(f"_mt_r{place}").alias(name) for place, name in enumerate(names)),
     )
-
-
-class _Named:
-    """The work, its results named as Spark expects them."""
-
-    def __init__(self, work: Objects, names: tuple[str, ...]) -> None:
-        self.work, self.names = work, names
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in self.work(batches):
-            yield batch.rename_columns(list(self.names))
 
 
 class _Columns:

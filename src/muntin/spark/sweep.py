@@ -7,22 +7,19 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from muntin.declare.query import WINDOW, WINDOW_ID
 from muntin.kernels.sweep import Lane, Sweep
-from muntin.spark.panes import BUCKET, PANE, finished, floor_div, key_columns, panes, parts_of
-from muntin.window.spec import Window
+from muntin.spark.crossing import HEAD, Named, identified, in_panes, key_fields, key_names, keys_back, last_buckets
+from muntin.spark.panes import BUCKET, PANE, finished, key_columns, panes, parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from pyarrow import RecordBatch
     from pyspark.sql import Column, DataFrame
 
     from muntin.spark.bound import Bound
     from muntin.spark.panes import Grid, Parts
+    from muntin.window.spec import Window
 
-_NUMBER: Final = "_mt_w"
-_START: Final = "_mt_s"
 _END: Final = "_mt_e"
 
 
@@ -38,9 +35,7 @@ def sweep(
     """Compute some aggregates over some windows from panes; `coarse` panes make a bucket, where keys are few."""
     parts = parts_of(bound, names)
     rows = panes(bound, grid, parts)
-    counted = tuple(
-        Window(w.range // grid.width, w.slide // grid.width, (w.offset - grid.offset) // grid.width) for w in windows
-    )
+    counted = in_panes(windows, grid)
     fields: list[Column] = []
     lanes: list[Lane] = []
     back: list[T.StructField] = []
@@ -50,8 +45,7 @@ def sweep(
         fields += [take(F.col(column)).alias(f"{column}_{name}") for name, take in lane.fields.items()]
         lanes.append(Lane(lane.operator, lane.dtypes, lane.load, len(lane.fields)))
         back += [T.StructField(f"{column}_{name}", kind) for name, kind in lane.results.items()]
-    # Under names of our own: mapInArrow takes a dot in a column's name for a path.
-    numbered = [f"_mt_k{place}" for place in range(len(bound.query.keys))]
+    numbered = key_names(bound)
     keys = [key.alias(name) for key, name in zip(key_columns(bound), numbered, strict=True)]
     order = [*map(F.col, numbered), F.col(PANE)]
     marks = [*keys, F.col(PANE)]
@@ -64,46 +58,24 @@ def sweep(
     spread = spread.repartition(*order[:-1]) if order[:-1] else spread.repartition(1)
     work = Sweep(len(keys), counted, tuple(lanes), coarse, wide)
     if wide:
-        head = [T.StructField(_END, T.LongType())]
+        head: tuple[T.StructField, ...] = (T.StructField(_END, T.LongType()),)
         results = [
             T.StructField(f"{field.name}_{number}", field.dataType) for number in range(len(windows)) for field in back
         ]
     else:
-        head = [T.StructField(_NUMBER, T.IntegerType()), T.StructField(_START, T.LongType())]
-        results = back
-    known = [T.StructField(name, key.dataType) for name, key in zip(numbered, bound.schema.fields, strict=True)]
-    schema = T.StructType([*head, *known, *results])
-    found = spread.sortWithinPartitions(*order).mapInArrow(_Named(work, tuple(schema.names)), schema)
+        head, results = HEAD, back
+    schema = T.StructType([*head, *key_fields(bound), *results])
+    found = spread.sortWithinPartitions(*order).mapInArrow(Named(work, schema), schema)
     return (_side_by_side if wide else _shown)(bound, found, names, windows, grid, parts)
-
-
-def last_buckets(pane: Column, coarse: int, reach: int) -> Column:
-    """List the coarse buckets of the last panes of windows that hold a pane: its own and, near its end, the next."""
-    own, last = floor_div(pane, coarse), floor_div(pane + (reach - 1), coarse)
-    return F.when(own == last, F.array(own)).otherwise(F.sequence(own, last))
-
-
-def _buckets(pane: Column, coarse: int, reach: int) -> Column:
-    """List the coarse buckets in which windows start that hold a pane: its own and, near its start, the one before."""
-    own, first = floor_div(pane, coarse), floor_div(pane - (reach - 1), coarse)
-    return F.when(own == first, F.array(own)).otherwise(F.sequence(first, own))
 
 
 def _shown(
     bound: Bound, found: DataFrame, names: Sequence[str], windows: Sequence[Window], grid: Grid, parts: Parts
 ) -> DataFrame:
     """Give windows their ids and times, and finish the aggregates."""
-    ids = F.array(*(F.lit(window.id) for window in windows))
-    ranges = F.array(*(F.lit(window.range).cast("bigint") for window in windows))
-    number = F.col(_NUMBER)
-    start = grid.start(F.col(_START))
     merged = _rebuilt(parts, "")
-    return found.select(
-        F.get(ids, number).alias(WINDOW_ID),
-        bound.window(start, start + F.get(ranges, number)).alias(WINDOW),
-        *_keys(bound),
-        *(finished(bound, name, merged).alias(name) for name in names),
-    )
+    results = [finished(bound, name, merged).alias(name) for name in names]
+    return found.select(*identified(bound, windows, grid), *keys_back(bound), *results)
 
 
 def _side_by_side(
@@ -116,12 +88,7 @@ def _side_by_side(
         # A window without an event has nothing but nulls here, and every finish turns nulls into null.
         results += [finished(bound, name, merged).alias(f"{name}_{window.id}") for name in names]
     at = bound.instant(grid.start(F.col(_END)))
-    return found.select(*_keys(bound), at.alias("at"), *results)
-
-
-def _keys(bound: Bound) -> list[Column]:
-    """Give the keys their own names again."""
-    return [F.col(f"_mt_k{place}").alias(name) for place, name in enumerate(bound.query.keys)]
+    return found.select(*keys_back(bound), at.alias("at"), *results)
 
 
 def _rebuilt(parts: Parts, suffix: str) -> dict[str, Column]:
@@ -130,14 +97,3 @@ def _rebuilt(parts: Parts, suffix: str) -> dict[str, Column]:
         assert part.lane is not None
         merged[name] = part.lane.rebuild({result: F.col(f"{column}_{result}{suffix}") for result in part.lane.results})
     return merged
-
-
-class _Named:
-    """The work, its results named as Spark expects them."""
-
-    def __init__(self, work: Sweep, names: tuple[str, ...]) -> None:
-        self.work, self.names = work, names
-
-    def __call__(self, batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
-        for batch in self.work(batches):
-            yield batch.rename_columns(list(self.names))

@@ -1,0 +1,75 @@
+"""What plans that go through Python have in common: keys and windows on the way there and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from muntin.declare.query import WINDOW, WINDOW_ID
+from muntin.spark.panes import floor_div
+from muntin.window.spec import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pyarrow import RecordBatch
+    from pyspark.sql import Column
+
+    from muntin.spark.bound import Bound
+    from muntin.spark.panes import Grid
+
+NUMBER: Final = "_mt_w"
+START: Final = "_mt_s"
+# What leaves Python in long form begins with these: which window, and the pane in which it starts.
+HEAD: Final = (T.StructField(NUMBER, T.IntegerType()), T.StructField(START, T.LongType()))
+
+
+class Named:
+    """Work on batches whose results are named as Spark expects them."""
+
+    def __init__(self, work: Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]], schema: T.StructType) -> None:
+        self.work, self.names = work, list(schema.names)
+
+    def __call__(self, batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+        """Turn batches of a partition into others."""
+        for batch in self.work(batches):
+            yield batch.rename_columns(self.names)
+
+
+def in_panes(windows: Sequence[Window], grid: Grid) -> tuple[Window, ...]:
+    """Count windows in panes."""
+    return tuple(
+        Window(w.range // grid.width, w.slide // grid.width, (w.offset - grid.offset) // grid.width) for w in windows
+    )
+
+
+def key_names(bound: Bound) -> list[str]:
+    """Name the keys for the way: `mapInArrow` takes a dot in a column's name for a path."""
+    return [f"_mt_k{place}" for place in range(len(bound.query.keys))]
+
+
+def key_fields(bound: Bound) -> list[T.StructField]:
+    """Give the keys' names on the way, and their types."""
+    return [T.StructField(n, f.dataType) for n, f in zip(key_names(bound), bound.schema.fields, strict=True)]
+
+
+def keys_back(bound: Bound) -> list[Column]:
+    """Give the keys their own names again."""
+    return [F.col(n).alias(name) for n, name in zip(key_names(bound), bound.query.keys, strict=True)]
+
+
+def identified(bound: Bound, windows: Sequence[Window], grid: Grid) -> list[Column]:
+    """Give windows that came back their ids and times."""
+    ids = F.array(*(F.lit(window.id) for window in windows))
+    ranges = F.array(*(F.lit(window.range).cast("bigint") for window in windows))
+    start = grid.start(F.col(START))
+    window = bound.window(start, start + F.get(ranges, F.col(NUMBER)))
+    return [F.get(ids, F.col(NUMBER)).alias(WINDOW_ID), window.alias(WINDOW)]
+
+
+def last_buckets(pane: Column, coarse: int, reach: int) -> Column:
+    """List the coarse buckets of the last panes of windows that hold a pane: its own and, near its end, the next."""
+    own, last = floor_div(pane, coarse), floor_div(pane + (reach - 1), coarse)
+    return F.when(own == last, F.array(own)).otherwise(F.sequence(own, last))
