@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from muntin.physical.constants import Constants
-    from muntin.spark.calibrate import Probe
-
 _MEANING = {
     "scan": "us: an event read",
     "group_struct": "us: an event grouped by window()",
@@ -70,12 +68,12 @@ def calibrate(events: int, repeats: int, master: str, as_data: bool, dry_run: bo
         click.echo(f"kept in {kept}" if kept else f"not kept; would go to {calibration_path()}")
 
 
-def _track(probes: list[Probe]) -> Iterable[Probe]:
+def _track(rounds: list[int]) -> Iterable[int]:
     """Show how far it is, on a terminal."""
     from rich.console import Console
     from rich.progress import track
 
-    return track(probes, "measuring", console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+    return track(rounds, "measuring", console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
 
 
 def table(found: Constants) -> str:

@@ -27,7 +27,7 @@ MARGIN: Final = 0.95
 # A coarse bucket is so many times as long as the longest window, so that few panes belong to two.
 BUCKET: Final = 16
 # So many buckets for each core: enough to share work evenly.
-SPREAD: Final = 8
+SPREAD: Final = 32
 # From so many keys on, keys alone share the work.
 MANY_KEYS: Final = 64
 
@@ -232,7 +232,7 @@ def coarse(windows: Sequence[Window], width: int, statistics: Statistics, consta
     >>> from muntin.physical.statistics import Statistics
     >>> day = Statistics(rows=1e6, span=86_400_000_000)
     >>> coarse([tumbling("1m")], 60_000_000, day, Constants())
-    91
+    23
     """
     if statistics.keys >= MANY_KEYS:
         return None

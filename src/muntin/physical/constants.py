@@ -15,30 +15,30 @@ from muntin.errors import QueryError
 class Constants:
     """Microseconds of one core for each item, and milliseconds for what does not depend on their number.
 
-    The constants that ship were measured by `muntin calibrate` on 2 cores with Spark 4.3.
+    The constants that ship fit what was measured on 2 cores with Spark 4.3; `muntin calibrate` measures others.
     """
 
-    scan: float = 0.10
+    scan: float = 0.16
     """An event read, for each branch of a plan that reads the events."""
-    group_struct: float = 0.25
+    group_struct: float = 0.16
     """An event grouped by Spark's `window()`, for each window it is in."""
-    group: float = 0.12
+    group: float = 0.06
     """A row grouped by an integer, in a hash table on its own side of the exchange."""
-    part: float = 0.04
+    part: float = 0.03
     """Each further aggregate of a row."""
-    exchange: float = 0.55
+    exchange: float = 1.0
     """A grouped row sent to its partition and grouped again."""
     copy: float = 0.10
     """A row copied for one more window."""
-    enter: float = 1.1
+    enter: float = 1.6
     """A pane sent to its partition, sorted, and handed to Python."""
-    leave: float = 0.55
+    leave: float = 0.3
     """A window handed back by Python."""
-    branch: float = 40.0
+    branch: float = 25.0
     """One more branch of a union, in milliseconds."""
-    stage: float = 60.0
+    stage: float = 45.0
     """One more exchange, in milliseconds."""
-    python: float = 250.0
+    python: float = 170.0
     """Python workers called for, in milliseconds."""
     cores: float = 2.0
     source: str = "shipped"

@@ -48,7 +48,8 @@ def probes(coarse: int) -> tuple[Probe, ...]:
     second, minutes, hour = tumbling("1s"), tumbling("10m"), tumbling("1h")
     four = hopping("40m", slide="10m")
     return (
-        Probe("scan", "reading events", lambda df: df.select(F.unix_micros("ts"), "k", "v")),
+        # Into one group: rows that only pass by are not written anywhere, as in the plans that group them.
+        Probe("scan", "reading events", lambda df: df.agg(F.min(F.unix_micros("ts")), F.count("k"), F.min("v"))),
         Probe("struct", "grouping by window()", lambda df: native(_bound(df, minutes))),
         Probe("hopping", "copies for four windows", lambda df: native(_bound(df, four))),
         Probe("group", "grouping by integers", lambda df: _panes(df, minutes)),
@@ -66,15 +67,21 @@ def calibrate(
     cores: int,
     events: int = 3_000_000,
     repeats: int = 3,
-    track: Callable[[list[Probe]], Iterable[Probe]] = list,
+    track: Callable[[list[int]], Iterable[int]] = list,
 ) -> Constants:
     """Measure the constants of the cost model: medians of plans over a table of events, one a second, of one key."""
     with _events(spark, events) as many, _events(spark, _FEW) as few:
         found = probes(coarse=max(int(events // (8 * cores)), 2 * 3600))
-        seconds, fixed = {}, {}
-        for probe in track(list(found)):
-            seconds[probe.name] = _time(probe.build(many), repeats)
-            fixed[probe.name] = _time(probe.build(few), repeats)
+        plans = {probe.name: (probe.build(many), probe.build(few)) for probe in found}
+        taken: dict[str, list[tuple[float, float]]] = {name: [] for name in plans}
+        # In turn, round after round, and the first round does not count: Spark's code is compiled as it runs.
+        for turn in track(list(range(repeats + 1))):
+            for name, (large, small) in plans.items():
+                measured = _time(large), _time(small)
+                if turn:
+                    taken[name].append(measured)
+        seconds = {name: statistics.median(large for large, _ in runs) for name, runs in taken.items()}
+        fixed = {name: statistics.median(small for _, small in runs) for name, runs in taken.items()}
     return derive(seconds, fixed, events, float(cores))
 
 
@@ -140,10 +147,7 @@ def _sweep(df: DataFrame, all_of: tuple[Window, ...], shown: tuple[Window, ...],
     return sweep(_bound(df, *all_of), ["a"], shown, Grid(_SECOND, 0), coarse)
 
 
-def _time(frame: DataFrame, repeats: int) -> float:
-    taken = []
-    for _ in range(repeats + 1):
-        began = time.perf_counter()
-        frame.write.format("noop").mode("overwrite").save()
-        taken.append(time.perf_counter() - began)
-    return statistics.median(taken[1:])
+def _time(frame: DataFrame) -> float:
+    began = time.perf_counter()
+    frame.write.format("noop").mode("overwrite").save()
+    return time.perf_counter() - began
