@@ -88,6 +88,8 @@ def _named(df: DataFrame, columns: list[str | Column]) -> tuple[DataFrame, list[
     """Give expressions a column of their own; one with the name of another column takes its place."""
     from pyspark.errors import AnalysisException
 
+    from muntin.spark.reason import reason
+
     names, made = [], {}
     for column in columns:
         if isinstance(column, str):
@@ -99,8 +101,7 @@ def _named(df: DataFrame, columns: list[str | Column]) -> tuple[DataFrame, list[
         try:
             name = df.select(column).columns[0]
         except AnalysisException as error:
-            reason = str(error).split("\n", 1)[0].split(" SQLSTATE:", 1)[0]
-            msg = f"a key or the time cannot be taken from the DataFrame: {reason}"
+            msg = f"a key or the time cannot be taken from the DataFrame: {reason(error)}"
             raise QueryError(msg) from error
         names.append(name)
         made[name] = column

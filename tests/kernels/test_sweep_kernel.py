@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muntin import Window
+from muntin.kernels import arrow_rows
 from muntin.kernels import sweep as module
 from muntin.kernels.sweep import Lane, Sweep
 
@@ -195,7 +196,7 @@ def test_windows_are_those_of_the_definition_however_batches_are_cut(data: st.Da
     wanted = by_definition(panes, kinds, windows, wide)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "CHUNK", data.draw(st.sampled_from([1, 2, 5, 1 << 17])))
-        patch.setattr(module, "LEAVE", data.draw(st.sampled_from([1, 3, 1 << 16])))
+        patch.setattr(arrow_rows, "LEAVE", data.draw(st.sampled_from([1, 3, 1 << 16])))
         assert swept(work, batches(rows, kinds, coarse, cuts)) == wanted
     assert swept(work, batches(rows, kinds, coarse, ())) == wanted
 

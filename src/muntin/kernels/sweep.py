@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from muntin.incremental.columnar_catalog import columnar
 from muntin.incremental.columnar_operator import Column, by_ufuncs
+from muntin.kernels.arrow_rows import differs, leaving
 from muntin.kernels.product import places, product, separable
 from muntin.kernels.table import pane_table
 from muntin.kernels.windows import tumbling_rows, window_batches
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 CHUNK: Final = 1 << 17
 # So many windows, if each pane is alone, wait for each other to be put side by side.
 MOST: Final = 1 << 24
-# So many windows leave in one batch at most.
-LEAVE: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,7 @@ class _Stretch:
         changed = np.zeros(len(panes), np.bool_)
         changed[:1] = True
         for place in range(marks):
-            changed[1:] |= _differs(_column(table, place))
+            changed[1:] |= differs(_column(table, place))
         firsts = np.flatnonzero(changed)
         units = np.cumsum(changed) - 1
         low = np.full(len(firsts), np.iinfo(np.int64).min)
@@ -183,7 +181,7 @@ class _Stretch:
                 *self._keys(units),
                 *(array for lane in results for array in lane),
             ]
-            yield from _batches(columns)
+            yield from leaving(columns)
 
     def _wide(self, found: list[tuple[int, Array, Array, list[list[pa.Array]]]]) -> Iterator[pa.RecordBatch]:
         """Put windows that end together into one row, the results of each window side by side."""
@@ -201,7 +199,7 @@ class _Stretch:
         columns: list[list[pa.Array] | None] = [None] * len(self.sweep.windows)
         at = 0
         pieces: dict[int, list[tuple[Array, list[pa.Array]]]] = {}
-        for (number, _, starts, results), _ in zip(found, ends, strict=True):
+        for number, _, starts, results in found:
             here = place[at : at + len(starts)]
             at += len(starts)
             pieces.setdefault(number, []).append((here, [array for lane in results for array in lane]))
@@ -216,7 +214,7 @@ class _Stretch:
         some = next(found_ for found_ in columns if found_ is not None)
         empty = [pa.nulls(len(heads), array.type) for array in some]
         flat = [array for results in columns for array in (results or empty)]
-        yield from _batches([pa.array(every[heads]), *self._keys(units[heads]), *flat])
+        yield from leaving([pa.array(every[heads]), *self._keys(units[heads]), *flat])
 
     def _keys(self, units: Array) -> list[pa.Array]:
         at = pa.array(self.firsts[units])
@@ -264,18 +262,14 @@ class _Swept:
         yield rows
 
 
-def _batches(columns: list[pa.Array]) -> Iterator[pa.RecordBatch]:
-    batch = pa.RecordBatch.from_arrays(columns, names=[f"_{i}" for i in range(len(columns))])
-    for start in range(0, batch.num_rows, LEAVE):
-        yield batch.slice(start, LEAVE)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Loaded:
     """A lane's partials as vectors over the rows, and what is needed to give results back."""
 
     lane: Lane
+    whole: ColumnarOperator
     operator: ColumnarOperator
+    """What combines: the whole operator, or less of it."""
     vector: Vector
     taken: pa.Array | None
     sure: int | None = None
@@ -286,31 +280,30 @@ class _Loaded:
         operator = columnar(lane.operator, *lane.dtypes)
         if lane.load == "row":
             rows = Column(np.arange(len(fields[0])))
-            return cls(lane, operator, operator.lift(_values(fields[0]), rows), fields[1])
+            return cls(lane, operator, operator, operator.lift(_values(fields[0]), rows), fields[1])
         if lane.load == "lift":
             vector = operator.lift(*map(_values, fields))
             names = [part.name for part in operator.components]
             if fields[0].null_count or operator.ufuncs is None:
-                return cls(lane, operator, vector, None)
+                return cls(lane, operator, operator, vector, None)
             # Every pane has a value, and every window a pane: half the work of most lanes is to find that out.
             sure = names.index("valid" if "valid" in names else "n")
-            return cls(lane, _without(operator, sure), vector[:sure] + vector[sure + 1 :], None, sure)
+            return cls(lane, operator, _without(operator, sure), vector[:sure] + vector[sure + 1 :], None, sure)
         found = zip(map(_values, fields), operator.components, strict=True)
         vector = tuple(
             values if valid is None else np.where(valid, values, part.neutral) for (values, valid), part in found
         )
-        return cls(lane, operator, vector, None)
+        return cls(lane, operator, operator, vector, None)
 
     def lower(self, partial: Vector) -> list[pa.Array]:
         if self.lane.load == "raw":
             if self.lane.operator in ("min_count", "max_count"):
                 return [pa.array(partial[0]), pa.array(partial[1], mask=partial[0] == 0)]
             return [pa.array(part) for part in partial]
-        operator = columnar(self.lane.operator, *self.lane.dtypes)
         if self.sure is not None:
-            part = operator.components[self.sure]
+            part = self.whole.components[self.sure]
             partial = (*partial[: self.sure], np.ones(len(partial[0]), part.dtype), *partial[self.sure :])
-        values, valid = operator.lower(partial)
+        values, valid = self.whole.lower(partial)
         found = pa.array(values) if valid is None or valid.all() else pa.array(values, mask=~valid)
         return [found if self.taken is None else self.taken.take(found)]
 
@@ -332,40 +325,3 @@ def _values(array: pa.Array) -> Column:
     if not array.null_count:
         return Column(array.to_numpy(zero_copy_only=False))
     return Column(array.fill_null(0).to_numpy(zero_copy_only=False), array.is_valid().to_numpy(zero_copy_only=False))
-
-
-def _differs(column: pa.Array) -> Array:
-    """Tell of each row but the first whether it differs from the row before; null and NaN are like themselves."""
-    here, there = column[1:], column[:-1]
-    if pa.types.is_nested(column.type):
-        # Arrow compares no structs: by their fields, and other nested values one by one.
-        return _nested_differs(column)
-    if pa.types.is_null(column.type):
-        return np.zeros(len(here), np.bool_)
-    differs = pc.not_equal(here, there)
-    if pa.types.is_floating(column.type):
-        differs = pc.and_not(differs, pc.and_(pc.is_nan(here), pc.is_nan(there)))
-    if column.null_count:
-        differs = pc.if_else(pc.or_(here.is_null(), there.is_null()), pc.xor(here.is_null(), there.is_null()), differs)
-    found: Array = differs.to_numpy(zero_copy_only=False)
-    return found
-
-
-def _nested_differs(column: pa.Array) -> Array:
-    if pa.types.is_struct(column.type):
-        nulls = column.is_null().to_numpy(zero_copy_only=False)
-        differs: Array = nulls[1:] != nulls[:-1]
-        for field in column.flatten():
-            differs = differs | _differs(field)
-        return differs
-    values = [_comparable(value) for value in column.to_pylist()]
-    return np.array([x != y for x, y in zip(values[1:], values, strict=False)], np.bool_)
-
-
-def _comparable(value: object) -> object:
-    """Make a nested value one that equals itself, NaN inside it or not."""
-    if isinstance(value, dict):
-        return {name: _comparable(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_comparable(part) for part in value]
-    return "NaN" if isinstance(value, float) and value != value else value

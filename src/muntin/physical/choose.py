@@ -13,10 +13,11 @@ from muntin.physical.plan import Candidate, PhysicalPlan, Step
 from muntin.window.slices import common_measure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from muntin.logical.forest import Forest
     from muntin.physical.constants import Constants
+    from muntin.physical.plan import Estimate, Way
     from muntin.physical.statistics import Statistics
     from muntin.window.spec import Window
 
@@ -150,20 +151,20 @@ def _choose(
                 ways["mixed"] = mixed
         else:
             refused["arrow"] = group.why or "types of its partials or of the keys have no exact form in NumPy or Arrow"
-    wanted = _wanted(ways, strategy, group)
     seconds = {name: sum(step.estimate.seconds for step in steps) for name, steps in ways.items()}
+    wanted = _wanted(seconds, strategy)
     weighed = [Candidate(name, group.names, seconds[name], name == wanted) for name in ways]
     weighed += [Candidate(name, group.names, float("inf"), chosen=False, note=why) for name, why in refused.items()]
     return ways[wanted], weighed
 
 
-def _wanted(ways: dict[str, list[Step]], strategy: Strategy, group: Group) -> str:
-    if strategy in ways:
+def _wanted(seconds: Mapping[str, float], strategy: Strategy) -> str:
+    """Take the way asked for, or the cheapest by its seconds."""
+    if strategy in seconds:
         return strategy
-    seconds = {name: sum(step.estimate.seconds for step in steps) for name, steps in ways.items()}
     if strategy != "auto":
         # What was asked for is not legal for this group: the nearest that is.
-        return next(name for name in ("python", "jvm", "native") if name in ways)
+        return next(name for name in ("python", "jvm", "native") if name in seconds)
     cheapest = min(seconds, key=lambda name: seconds[name])
     return cheapest if seconds[cheapest] <= MARGIN * seconds["native"] else "native"
 
@@ -197,31 +198,24 @@ def _mixed(windows: tuple[Window, ...], group: Group, forest: Forest, prices: Pr
 
 
 def _panes_step(windows: tuple[Window, ...], group: Group, prices: Prices) -> Step:
-    width = common_measure(list(windows))
-    reason = f"panes of {windows[0].text(width)} in the JVM, then {_windows(len(windows))} in one pass of NumPy kernels"
-    return Step(
-        "arrow",
-        group.names,
-        windows,
-        prices.sweep(windows),
-        reason,
-        pane=(width, windows[0].offset % width),
-        coarse=coarse(windows, width, prices.statistics, prices.constants),
-    )
+    width = windows[0].text(common_measure(list(windows)))
+    reason = f"panes of {width} in the JVM, then {_windows(len(windows))} in one pass of NumPy kernels"
+    return _over_panes("arrow", windows, group, prices.sweep(windows), reason, prices)
 
 
 def _objects(windows: tuple[Window, ...], group: Group, prices: Prices) -> Step:
-    width = common_measure(list(windows))
     reason = "functions written in Python: events go to Python once, and every window combines their partials"
-    return Step(
-        "python",
-        group.names,
-        windows,
-        prices.objects(windows),
-        reason,
-        pane=(width, windows[0].offset % width),
-        coarse=coarse(windows, width, prices.statistics, prices.constants),
-    )
+    return _over_panes("python", windows, group, prices.objects(windows), reason, prices)
+
+
+def _over_panes(
+    way: Way, windows: tuple[Window, ...], group: Group, estimate: Estimate, reason: str, prices: Prices
+) -> Step:
+    """Make a step whose work in Python goes by panes, and by coarse buckets where keys are few."""
+    width = common_measure(list(windows))
+    bucket = coarse(windows, width, prices.statistics, prices.constants)
+    pane = (width, windows[0].offset % width)
+    return Step(way, group.names, windows, estimate, reason, pane=pane, coarse=bucket)
 
 
 def coarse(windows: Sequence[Window], width: int, statistics: Statistics, constants: Constants) -> int | None:

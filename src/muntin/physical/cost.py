@@ -32,28 +32,11 @@ class Prices:
 
     def native(self, windows: Sequence[Window]) -> Estimate:
         """Price the plan written by hand: each window scans, copies, groups and exchanges by itself."""
-        c, rows = self.constants, self.statistics.rows
-        work = total = 0.0
-        for window in windows:
-            overlap = -(-window.range // window.slide)
-            found = self.statistics.intervals(window)
-            total += found
-            # Of the copies only those that fall on different windows of a partition survive the first grouping.
-            work += rows * (c.scan + overlap * (c.group_struct + self._more + (c.copy if overlap > 1 else 0)))
-            work += found * (c.exchange + self._more)
-        return self._estimate(work, len(windows) * (c.branch + c.stage), windows=total)
+        return self._one_by_one(windows, self.constants.group_struct)
 
     def direct(self, windows: Sequence[Window]) -> Estimate:
         """Price a scan for each window, grouped by integers."""
-        c, rows = self.constants, self.statistics.rows
-        work = total = 0.0
-        for window in windows:
-            overlap = -(-window.range // window.slide)
-            found = self.statistics.intervals(window)
-            total += found
-            work += rows * (c.scan + overlap * (c.group + self._more + (c.copy if overlap > 1 else 0)))
-            work += found * (c.exchange + self._more)
-        return self._estimate(work, len(windows) * (c.branch + c.stage), windows=total)
+        return self._one_by_one(windows, self.constants.group)
 
     def tree(self, forest: Forest, shown: int) -> Estimate:
         """Price a forest in the JVM: what reads the events scans them, what reads a window groups its rows again."""
@@ -105,6 +88,19 @@ class Prices:
         found = sum(self.statistics.intervals(window) for window in windows)
         work = self.statistics.rows * (c.scan + c.enter + OBJECT) + found * (c.leave + OBJECT)
         return self._estimate(work, c.branch + c.stage + c.python, windows=found)
+
+    def _one_by_one(self, windows: Sequence[Window], group: float) -> Estimate:
+        """Price a branch for each window, in which grouping a row costs `group`."""
+        c, rows = self.constants, self.statistics.rows
+        work = total = 0.0
+        for window in windows:
+            overlap = -(-window.range // window.slide)
+            found = self.statistics.intervals(window)
+            total += found
+            # Of the copies only those that fall on different windows of a partition survive the first grouping.
+            work += rows * (c.scan + overlap * (group + self._more + (c.copy if overlap > 1 else 0)))
+            work += found * (c.exchange + self._more)
+        return self._estimate(work, len(windows) * (c.branch + c.stage), windows=total)
 
     @staticmethod
     def pane(windows: Sequence[Window]) -> Window:

@@ -10,6 +10,7 @@ from pyspark.sql import types as T
 
 from muntin.declare.query import RESERVED
 from muntin.errors import SqlError
+from muntin.spark.reason import reason
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -79,6 +80,5 @@ def _type(frame: DataFrame, text: str, what: str) -> T.DataType:
     try:
         return frame.select(F.expr(text).alias("c")).schema[0].dataType
     except (AnalysisException, ParseException) as error:
-        reason = str(error).split("\n", 1)[0].split(" SQLSTATE:", 1)[0]
-        msg = f"{what}: {text} cannot be computed from the input: {reason}"
+        msg = f"{what}: {text} cannot be computed from the input: {reason(error)}"
         raise SqlError(msg) from error

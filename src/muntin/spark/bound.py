@@ -13,6 +13,7 @@ from pyspark.sql import types as T
 
 from muntin.declare.query import RESERVED
 from muntin.errors import QueryError
+from muntin.spark.reason import reason
 from muntin.spark.recipes.catalog import known, recipe
 from muntin.spark.recipes.coding import crosses, ntz_from_micros, ntz_micros
 from muntin.spark.recipes.part import Input
@@ -210,7 +211,7 @@ def _type_of(source: DataFrame, column: Column | str, what: str) -> T.DataType:
     try:
         return source.select(column.alias("c")).schema[0].dataType
     except (AnalysisException, ParseException) as error:
-        msg = f"{what} cannot be taken from the DataFrame: {_reason(error)}"
+        msg = f"{what} cannot be taken from the DataFrame: {reason(error)}"
         raise QueryError(msg) from error
 
 
@@ -221,7 +222,7 @@ def _check_results(source: DataFrame, results: dict[str, Column]) -> None:
     for name, column in results.items():
         error = _refusal(source, {name: column})
         if error is not None:
-            msg = f"`{name}` cannot be computed: {_reason(error)}"
+            msg = f"`{name}` cannot be computed: {reason(error)}"
             raise QueryError(msg) from error
 
 
@@ -236,10 +237,6 @@ def _refusal(source: DataFrame, results: dict[str, Column]) -> Exception | None:
 
 def _text(column: Column) -> str:
     return str(column).removeprefix("Column<'").removesuffix("'>")
-
-
-def _reason(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0].split(" SQLSTATE:", 1)[0]
 
 
 def _check_returns(name: str, aggregate: Aggregate) -> None:

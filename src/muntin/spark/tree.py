@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 
 from muntin.declare.query import WINDOW, WINDOW_ID
-from muntin.spark.panes import BUCKET, floor_div, key_columns, parts_of
+from muntin.spark.panes import BUCKET, finished, floor_div, key_columns, parts_of
 from muntin.spark.routes import routes
 from muntin.spark.starts import in_place, with_starts
 from muntin.window.spec import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import Column, DataFrame
 
     from muntin.logical.forest import Forest
     from muntin.spark.bound import Bound
-    from muntin.spark.recipes.part import Part
+    from muntin.spark.panes import Parts
     from muntin.spark.routes import Route
 
 _START: Final = "_mt_s"
@@ -66,7 +66,7 @@ def tree(bound: Bound, names: Sequence[str], windows: Sequence[Window], forest: 
     return reduce(lambda x, y: x.unionAll(y), frames)
 
 
-def _root(bound: Bound, window: Window, parts: Mapping[str, tuple[str, Part]]) -> DataFrame:
+def _root(bound: Bound, window: Window, parts: Parts) -> DataFrame:
     """Aggregate events; those of a long window by panes first, so that panes and not events are there many times."""
     make = [part.make.alias(column) for column, part in parts.values()]
     if window.range <= _OVERLAP * window.slide:
@@ -80,7 +80,7 @@ def _root(bound: Bound, window: Window, parts: Mapping[str, tuple[str, Part]]) -
     return _grouped(rows, [*key_columns(bound), F.col(_START)], _merged(parts))
 
 
-def _child(bound: Bound, route: Route, source: _Rows, parts: Mapping[str, tuple[str, Part]]) -> _Rows:
+def _child(bound: Bound, route: Route, source: _Rows, parts: Parts) -> _Rows:
     """Merge the partials of a source; of each bucket only the windows for which it has all of them."""
     assert route.source is not None
     rows = with_starts(source.frame, F.col(_START), route.window, route.starts, route.source.slide, _START)
@@ -117,7 +117,7 @@ def _grouped(rows: DataFrame, group: Sequence[Column], made: Sequence[Column]) -
     return rows.groupBy(*group).agg(*made) if made else rows.select(*group).distinct()
 
 
-def _merged(parts: Mapping[str, tuple[str, Part]]) -> list[Column]:
+def _merged(parts: Parts) -> list[Column]:
     return [part.merge(F.col(column)).alias(column) for column, part in parts.values()]
 
 
@@ -127,18 +127,14 @@ def _shown(
     window: Window,
     ids: Sequence[str],
     rows: _Rows,
-    parts: Mapping[str, tuple[str, Part]],
+    parts: Parts,
 ) -> DataFrame:
     """Give a window's rows its ids and times, and finish the aggregates."""
     frame = rows.frame.where(_within(rows.coarse, 0)) if rows.coarse and rows.reach else rows.frame
     called = F.lit(ids[0]) if len(ids) == 1 else F.explode(F.array(*(F.lit(one) for one in ids)))
     start = F.col(_START)
     partials = {part: F.col(column) for part, (column, _) in parts.items()}
-    results = []
-    for result in names:
-        finish = bound.recipes[result].finish
-        assert finish is not None, f"{result} has no partials to share"
-        results.append(finish(partials).alias(result))
+    results = [finished(bound, name, partials).alias(name) for name in names]
     return frame.select(
         called.alias(WINDOW_ID),
         bound.window(start, start + F.lit(window.range)).alias(WINDOW),
