@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bench.measure import spread
 from muntin.spark.session import session
+from muntin.table_plan import TablePlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from muntin.logical.optimize import Optimizer
     from muntin.physical.choose import Strategy
     from muntin.physical.statistics import Statistics
-    from muntin.query import Plan, Query
+    from muntin.query import Query
 
 _SHOWN: Final = {
     "shuffle partitions": "spark.sql.shuffle.partitions",
@@ -91,21 +92,26 @@ class Planned:
         self.query, self.wide = query, wide
         self.chosen: dict[str, Any] = {"optimizer": optimizer, "strategy": strategy, "statistics": statistics}
         self.planning: list[float] = []
-        self._plan: Plan | None = None
+        self._plan: TablePlan | None = None
 
     def __call__(self) -> None:
         """Plan and run."""
         start = time.perf_counter()
-        self._plan = self.query.plan(**self.chosen)
+        self._plan = self._planned()
         self.planning.append(time.perf_counter() - start)
         sink(self._plan.run(wide=self.wide))
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> TablePlan:
         """The last plan; one is made where there is none."""
         if self._plan is None:
-            self._plan = self.query.plan(**self.chosen)
+            self._plan = self._planned()
         return self._plan
+
+    def _planned(self) -> TablePlan:
+        plan = self.query.plan(**self.chosen)
+        assert isinstance(plan, TablePlan)
+        return plan
 
     def without_planning(self, seconds: tuple[float, ...]) -> float:
         """Take planning off the last runs, and give their median."""

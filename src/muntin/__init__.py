@@ -5,7 +5,8 @@ from muntin.api import LogicalPlan, optimize
 from muntin.errors import MuntinError
 from muntin.from_sql import sql
 from muntin.physical.statistics import Statistics
-from muntin.query import Plan, Query, windows
+from muntin.plan import Plan
+from muntin.query import Query, windows
 from muntin.window.spec import Window, hopping, tumbling
 
 __version__ = "0.1.0"

@@ -44,3 +44,7 @@ class SqlError(MuntinError):
 
 class QueryError(MuntinError):
     """A query names columns, windows or aggregates that do not go together."""
+
+
+class StateError(MuntinError):
+    """The state of a stream cannot be read, or belongs to another query."""

@@ -5,30 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from muntin.api import LogicalPlan, optimize
-from muntin.declare.query import WINDOW_ID, WindowQuery, named_aggregates
+from muntin.api import optimize
+from muntin.declare.query import WindowQuery, named_aggregates
 from muntin.duration import parse_duration
 from muntin.errors import QueryError
 from muntin.logical.cost import read_unit
 from muntin.logical.optimize import check_optimizer
 from muntin.physical.choose import Group, Strategy, check_strategy, choose
 from muntin.physical.constants import load_constants
-from muntin.show.physical import physical_text
+from muntin.stream_plan import plan_stream
+from muntin.table_plan import TablePlan
 from muntin.window.slices import common_measure
 from muntin.window.spec import window_set
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import timedelta
-    from os import PathLike
-    from pathlib import Path
 
     from pyspark.sql import Column, DataFrame
 
     from muntin.logical.forest import Forest
     from muntin.logical.optimize import Optimizer
-    from muntin.physical.plan import PhysicalPlan
     from muntin.physical.statistics import Statistics
+    from muntin.plan import Plan
     from muntin.spark.bound import Bound
     from muntin.window.spec import Window
 
@@ -144,6 +143,9 @@ class Query(WindowQuery):
         check_optimizer(optimizer)
         check_strategy(strategy)
         bound = bind(self)
+        if self.source.isStreaming:
+            logical = optimize(self.windows, self.functions, optimizer=optimizer, period="steady")
+            return plan_stream(self, bound, logical)
         found = look(bound) if statistics is None else statistics
         # By the second, as users read it, unless the windows are finer than that.
         unit = 1_000_000 if common_measure(self.windows) % 1_000_000 == 0 else read_unit(self.windows, None)
@@ -166,102 +168,11 @@ class Query(WindowQuery):
 
         groups = _groups(bound)
         physical = choose(self.windows, groups, forest, strategy, found, load_constants())
-        return Plan(self, bound, logical, physical)
+        return TablePlan(self, bound, logical, physical)
 
     def explain(self) -> str:
         """Plan the query and explain the plan."""
         return self.plan().explain()
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Plan:
-    """A planned query: `run()` gives its rows, `explain()` says how and why."""
-
-    query: Query
-    bound: Bound
-    logical: LogicalPlan
-    physical: PhysicalPlan
-
-    def run(self, *, split: bool = False, wide: bool = False) -> Any:
-        """Build the DataFrame: window_id, window, the keys, the aggregates; its rows are computed when asked for.
-
-        `split` gives a dict of one DataFrame for each window id. `wide` gives one row for each key and instant, with
-        a column for each aggregate and window that ends then, as feature tables want it.
-        """
-        from muntin.spark.execute import execute, shown
-        from muntin.spark.wide import wide as widened
-
-        if split and wide:
-            msg = "split=True gives a frame for each window and wide=True one for all: ask for one of the two"
-            raise QueryError(msg)
-        if wide:
-            return widened(self.bound, self.physical)
-        result = shown(self.query, execute(self.bound, self.physical))
-        if not split:
-            return result
-        if WINDOW_ID not in result.columns:
-            msg = "split=True tells windows apart by window_id, and the query does not show it: select it too"
-            raise QueryError(msg)
-        from pyspark.sql import functions as F
-
-        return {window.id: result.where(F.col(WINDOW_ID) == window.id) for window in self.query.windows}
-
-    def explain(self) -> str:
-        """Say how the query runs: the logical plan, the way of each aggregate, what was weighed, the figures."""
-        return f"{self.logical.explain()}\n\n{physical_text(self.physical)}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the plan as values that JSON can hold."""
-        plan = self.physical
-        return self.logical.to_dict() | {
-            "physical": {
-                "steps": [
-                    {
-                        "strategy": step.way,
-                        "aggregates": list(step.aggregates),
-                        "windows": [window.id for window in step.windows],
-                        "pane": None if step.pane is None else {"width_us": step.pane[0], "offset_us": step.pane[1]},
-                        "coarse": step.coarse,
-                        "seconds": step.estimate.seconds,
-                        "reason": step.reason,
-                    }
-                    for step in plan.steps
-                ],
-                "candidates": [
-                    {
-                        "strategy": c.name,
-                        "aggregates": list(c.aggregates),
-                        "seconds": None if c.note else c.seconds,
-                        "chosen": c.chosen,
-                        "note": c.note,
-                    }
-                    for c in plan.candidates
-                ],
-                "seconds": plan.seconds,
-                "native_seconds": plan.native_seconds,
-                "statistics": {
-                    "rows": plan.statistics.rows,
-                    "keys": plan.statistics.keys,
-                    "span_us": plan.statistics.span,
-                    "how": plan.statistics.how,
-                },
-                "constants": plan.constants,
-            }
-        }
-
-    def plot(self, path: str | PathLike[str]) -> Path:
-        """Write the logical plan to a file, as its name asks: .html, .svg, .mmd, .txt or .json."""
-        return self.logical.plot(path)
-
-    def __repr__(self) -> str:
-        ways = ", ".join(dict.fromkeys(step.way for step in self.physical.steps))
-        return f"<plan by {ways}: {len(self.query.windows)} windows, {len(self.query.aggregates)} aggregates>"
-
-    def __str__(self) -> str:
-        return self.explain()
-
-    def _repr_html_(self) -> str:
-        return self.logical._repr_html_()
 
 
 def _groups(bound: Bound) -> list[Group]:
@@ -279,4 +190,4 @@ def _groups(bound: Bound) -> list[Group]:
     return groups
 
 
-__all__ = ["Events", "Plan", "Query", "WindowedEvents", "windows"]
+__all__ = ["Events", "Query", "WindowedEvents", "windows"]

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 import muntin as mt
 from muntin import Statistics, agg, hopping, tumbling
+from muntin.table_plan import TablePlan
 from tests.spark.equal import SCHEMA, SECOND, SIZE, check_equal, draw_events, frame_of, together
 
 if TYPE_CHECKING:
@@ -337,6 +338,7 @@ def test_keys_that_arrow_cannot_carry_stay_in_the_jvm(spark: SparkSession, inter
     for key in ("months", "letter"):
         q = mt.windows(frame, time="ts", keys=key).over(*WINDOWS[:3]).agg(low=agg.min("v_int"), n=agg.count())
         plan = q.plan(strategy="arrow", statistics=FEW)
+        assert isinstance(plan, TablePlan)
         assert [step.way for step in plan.physical.steps] == ["jvm"]
         text = F.lower(F.col(key).cast("string")).alias("key")
         found = together(

@@ -11,6 +11,7 @@ import muntin as mt
 from muntin import Statistics, agg, hopping, tumbling
 from muntin.kernels.sweep import CHUNK
 from muntin.spark.crossing import last_buckets
+from muntin.table_plan import TablePlan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -56,6 +57,7 @@ def long_key(spark: SparkSession) -> DataFrame:
 def test_a_key_longer_than_a_chunk(long_key: DataFrame, statistics: Statistics) -> None:
     q = query(long_key, "k")
     plan = q.plan(strategy="arrow", statistics=statistics)
+    assert isinstance(plan, TablePlan)
     assert [step.way for step in plan.physical.steps] == ["arrow"]
     assert (plan.physical.steps[0].coarse is None) is (statistics is MANY_KEYS)
     assert unpaired(plan.run(), q.native()) == 0
@@ -79,6 +81,7 @@ def test_many_keys_with_skew(spark: SparkSession) -> None:
     )
     q = query(events, "k")
     plan = q.plan(strategy="arrow")
+    assert isinstance(plan, TablePlan)
     assert plan.physical.steps[0].coarse is None
     assert unpaired(plan.run(), q.native()) == 0
 

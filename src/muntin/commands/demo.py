@@ -19,13 +19,14 @@ from muntin.query import windows
 from muntin.show.bars import bars
 from muntin.spark.progress import progress
 from muntin.spark.session import session
+from muntin.table_plan import TablePlan
 from muntin.testing.iot import DAYS, readings
 from muntin.window.spec import hopping, tumbling
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from muntin.query import Plan, Query
+    from muntin.query import Query
     from muntin.spark.compare import Comparison
 
 EVENTS: Final = 2_000_000
@@ -68,6 +69,7 @@ def demo(out: Path, master: str, events: int) -> None:
             readings(spark, events, devices=DEVICES).write.parquet(f"{folder}/events")
         query = ask(spark.read.parquet(f"{folder}/events"))
         plan = query.plan()
+        assert isinstance(plan, TablePlan)
         _say("")
         click.echo(_fitted(plan.explain()))
         _say("")
@@ -119,7 +121,7 @@ def _ran(frame: DataFrame) -> float:
     return time.perf_counter() - began
 
 
-def _compared(spark: SparkSession, plan: Plan, query: Query) -> Comparison:
+def _compared(spark: SparkSession, plan: TablePlan, query: Query) -> Comparison:
     from muntin.spark.compare import compare
 
     ours, theirs = plan.run().persist(), query.native().persist()

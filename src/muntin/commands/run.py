@@ -33,6 +33,7 @@ from muntin.spark.files import (
 )
 from muntin.spark.progress import progress, waiting
 from muntin.spark.session import session
+from muntin.table_plan import TablePlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from muntin.declare.sql import SelectQuery
     from muntin.logical.optimize import Optimizer
     from muntin.physical.choose import Strategy
-    from muntin.query import Plan, Query
+    from muntin.query import Query
     from muntin.spark.compare import Comparison
     from muntin.spark.files import Source
 
@@ -128,6 +129,7 @@ def run(
             asked = _asked(spark, text, source, target, when)
             began = time.perf_counter()
             plan = asked.plan(optimizer=optimizer, strategy=strategy)
+            assert isinstance(plan, TablePlan)
             planning = time.perf_counter() - began
         if target is None:
             click.echo(json.dumps(plan.to_dict(), indent=2) if as_data else plan.explain())
@@ -209,7 +211,7 @@ def _asked(spark: SparkSession, text: str, source: Source, target: Target | None
     return query
 
 
-def _run(spark: SparkSession, plan: Plan, source: Source, target: Target, verify: bool) -> Run:
+def _run(spark: SparkSession, plan: TablePlan, source: Source, target: Target, verify: bool) -> Run:
     from muntin.spark.execute import execute, shown
 
     result = execute(plan.bound, plan.physical)
@@ -231,7 +233,7 @@ def _run(spark: SparkSession, plan: Plan, source: Source, target: Target, verify
 
 
 def _verified(
-    spark: SparkSession, plan: Plan, result: DataFrame, seconds: dict[str, float]
+    spark: SparkSession, plan: TablePlan, result: DataFrame, seconds: dict[str, float]
 ) -> tuple[DataFrame, Comparison]:
     """Compute both plans' rows, each once and the same way, and compare them."""
     from muntin.spark.compare import compare
@@ -249,7 +251,7 @@ def _verified(
     return ours, comparison
 
 
-def _observed(plan: Plan, frame: DataFrame) -> tuple[DataFrame, Any]:
+def _observed(plan: TablePlan, frame: DataFrame) -> tuple[DataFrame, Any]:
     """Count rows as they are written: all, and those of each window where the result says which."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as F

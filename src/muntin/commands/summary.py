@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from muntin.query import Plan
     from muntin.spark.compare import Comparison
     from muntin.spark.files import Source
+    from muntin.table_plan import TablePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Target:
 class Run:
     """A query that ran: its plan, rows read, rows written (by window id too, where that is shown), times."""
 
-    plan: Plan
+    plan: TablePlan
     source: Source
     target: Target
     events: int

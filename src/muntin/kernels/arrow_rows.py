@@ -48,14 +48,14 @@ def _nested_differs(column: pa.Array) -> Array:
         for field in column.flatten():
             changed = changed | differs(field)
         return changed
-    values = [_comparable(value) for value in column.to_pylist()]
+    values = [comparable(value) for value in column.to_pylist()]
     return np.array([x != y for x, y in zip(values[1:], values, strict=False)], np.bool_)
 
 
-def _comparable(value: object) -> object:
+def comparable(value: object) -> object:
     """Make a nested value one that equals itself, NaN inside it or not."""
     if isinstance(value, dict):
-        return {name: _comparable(part) for name, part in value.items()}
+        return {name: comparable(part) for name, part in value.items()}
     if isinstance(value, list):
-        return [_comparable(part) for part in value]
+        return [comparable(part) for part in value]
     return "NaN" if isinstance(value, float) and value != value else value

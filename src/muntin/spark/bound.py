@@ -79,6 +79,8 @@ def bind(query: WindowQuery) -> Bound:
     """Find a query's columns in its DataFrame; a clear error before any job starts."""
     source: DataFrame = query.source
     _check_columns(query, source.columns)
+    if query.watermark is not None and source.isStreaming:
+        source = source.withWatermark("`" + query.time.replace("`", "``") + "`", f"{query.watermark} microseconds")
     time = field(source, query.time)
     time_type = _type_of(source, query.time, f"the time column {query.time!r}")
     if not isinstance(time_type, (T.TimestampType, T.TimestampNTZType)):

@@ -57,19 +57,22 @@ def sweep(
     spread = rows.select(*marks, *fields)
     spread = spread.repartition(*order[:-1]) if order[:-1] else spread.repartition(1)
     work = Sweep(len(keys), counted, tuple(lanes), coarse, wide)
-    if wide:
-        head: tuple[T.StructField, ...] = (T.StructField(_END, T.LongType()),)
-        results = [
-            T.StructField(f"{field.name}_{number}", field.dataType) for number in range(len(windows)) for field in back
-        ]
-    else:
-        head, results = HEAD, back
-    schema = T.StructType([*head, *key_fields(bound), *results])
+    schema = T.StructType(wide_fields(bound, back) if wide else [*HEAD, *key_fields(bound), *back])
     found = spread.sortWithinPartitions(*order).mapInArrow(Named(work, schema), schema)
-    return (_side_by_side if wide else _shown)(bound, found, names, windows, grid, parts)
+    return (shown_wide if wide else shown_windows)(bound, found, names, windows, grid, parts)
 
 
-def _shown(
+def wide_fields(bound: Bound, results: Sequence[T.StructField]) -> list[T.StructField]:
+    """Give the columns that leave Python in wide form: the end in panes, the keys, each window's results."""
+    wide = [
+        T.StructField(f"{field.name}_{number}", field.dataType)
+        for number in range(len(bound.query.windows))
+        for field in results
+    ]
+    return [T.StructField(_END, T.LongType()), *key_fields(bound), *wide]
+
+
+def shown_windows(
     bound: Bound, found: DataFrame, names: Sequence[str], windows: Sequence[Window], grid: Grid, parts: Parts
 ) -> DataFrame:
     """Give windows their ids and times, and finish the aggregates."""
@@ -78,7 +81,7 @@ def _shown(
     return found.select(*identified(bound, windows, grid), *keys_back(bound), *results)
 
 
-def _side_by_side(
+def shown_wide(
     bound: Bound, found: DataFrame, names: Sequence[str], windows: Sequence[Window], grid: Grid, parts: Parts
 ) -> DataFrame:
     """Finish the aggregates of each window in columns of their own."""

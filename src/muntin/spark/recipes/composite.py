@@ -52,7 +52,13 @@ def _moments(value: Input) -> Part:
         {"n": T.LongType(), "mean": T.DoubleType(), "m2": T.DoubleType()},
         lambda columns: F.struct(*(columns[name].alias(name) for name in ("n", "mean", "m2"))),
     )
-    return Part(f"moments({value.token})", make, lambda partial: fold(partial, _merge_moments), lane)
+    # x - x is 0, or NaN of an infinity and of NaN, like their variance.
+    single = F.struct(
+        x.isNotNull().cast("bigint").alias("n"),
+        F.coalesce(x, F.lit(0.0)).alias("mean"),
+        F.coalesce(x - x, F.lit(0.0)).alias("m2"),
+    )
+    return Part(f"moments({value.token})", make, lambda partial: fold(partial, _merge_moments), lane, single)
 
 
 def _merge_moments(x: Column, y: Column) -> Column:
@@ -74,8 +80,10 @@ def geometric_mean(inputs: list[Input]) -> Recipe:
     # In Spark NaN is greater than any number, so it is asked for by name.
     undefined = count_part(Input(F.when((x < 0) | F.isnan(x), 1), T.IntegerType(), f"no log {value.token}"))
     name = f"logs({value.token})"
-    make = F.coalesce(F.sum(F.when((x > 0) & ~F.isnan(x), F.log(x))), F.lit(0.0))
-    logs = Part(name, make, F.sum, Lane("sum", ("float64",), "lift", {"t": lambda c: c}, {"t": T.DoubleType()}))
+    single = F.when((x > 0) & ~F.isnan(x), F.log(x))
+    make = F.coalesce(F.sum(single), F.lit(0.0))
+    lane = Lane("sum", ("float64",), "lift", {"t": lambda c: c}, {"t": T.DoubleType()})
+    logs = Part(name, make, F.sum, lane, F.coalesce(single, F.lit(0.0)))
 
     def finish(parts: Mapping[str, Column]) -> Column:
         total = parts[name]
@@ -110,7 +118,9 @@ def occurrences(*, largest: bool) -> Callable[[list[Input]], Recipe]:
             return F.when(x["extreme"].isNull() | better, y).when(y["extreme"].isNull() | worse, x).otherwise(both)
 
         name = f"{'max' if largest else 'min'}_count({value.token})"
-        part = Part(name, make, lambda partial: fold(partial, merge), _tally_lane(value, largest=largest))
+        single = F.struct(value.column.isNotNull().cast("bigint").alias("n"), value.column.alias("extreme"))
+        lane = _tally_lane(value, largest=largest)
+        part = Part(name, make, lambda partial: fold(partial, merge), lane, single)
         return Recipe(native, (part,), lambda parts: parts[name]["n"])
 
     return recipe

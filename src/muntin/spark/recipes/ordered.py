@@ -31,7 +31,7 @@ def end(*, last: bool) -> Ordered:
         event = event if kept is None else F.when(kept, event)
         name = f"{'last' if last else 'first'}({value.token})"
         fields = {"t": lambda c: c["t"], "v": lambda c: c["v"]}
-        part = Part(name, pick(event), pick, _by_row("arg_max" if last else "arg_min", "int64", fields, value))
+        part = Part(name, pick(event), pick, _by_row("arg_max" if last else "arg_min", "int64", fields, value), event)
         return Recipe(pick(event)["v"], (part,), lambda parts: parts[name]["v"])
 
     return recipe
@@ -47,24 +47,32 @@ def argument(*, largest: bool) -> Ordered:
         event = F.struct(by.column.alias("by"), early.alias("t"), value.column.alias("v"))
         there = by.column.isNotNull() if kept is None else kept & by.column.isNotNull()
         name = f"{'arg_max' if largest else 'arg_min'}({by.token}, {value.token})"
-        best = pick(F.when(there, event))
+        single = F.when(there, event)
+        best = pick(single)
         code = coding(by.type)
         lane = None
         if code is not None:
             fields = {"by": lambda c: code.encode(c["by"]), "v": lambda c: c["v"]}
-            lane = _by_row("arg_max" if largest else "arg_min", code.dtype, fields, value)
-        part = Part(name, best, pick, lane)
+            lane = _by_row("arg_max" if largest else "arg_min", code.dtype, fields, value, {"t": lambda c: c["t"]})
+        part = Part(name, best, pick, lane, single)
         return Recipe(best["v"], (part,), lambda parts: parts[name]["v"])
 
     return recipe
 
 
-def _by_row(operator: str, dtype: str, fields: dict[str, Callable[[Column], Column]], value: Input) -> Lane | None:
+def _by_row(
+    operator: str,
+    dtype: str,
+    fields: dict[str, Callable[[Column], Column]],
+    value: Input,
+    ties: dict[str, Callable[[Column], Column]] | None = None,
+) -> Lane | None:
     """Let the kernel choose a row: what stands in it may be of any type that Arrow has."""
     if not crosses(value.type):
         return None
     back = {"v": value.type}
-    return Lane(operator, (dtype, "int64"), "row", fields, back, lambda columns: F.struct(columns["v"].alias("v")))
+    rebuild = lambda columns: F.struct(columns["v"].alias("v"))  # noqa: E731
+    return Lane(operator, (dtype, "int64"), "row", fields, back, rebuild, ties or {})
 
 
 def collect(inputs: list[Input], micros: Column, kept: Column | None) -> Recipe:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from pyspark.sql import Column
@@ -29,13 +29,15 @@ class Part:
     """One partial column: how events make it and how partials of it merge, both as Spark aggregates.
 
     Two parts of one name are the same: `avg` and `sum` of a column share its total. `lane` says how a NumPy
-    kernel merges it; None where only Spark can.
+    kernel merges it; None where only Spark can. `single` is the partial of one event alone, from which a stream's
+    workers make all others; None where Spark alone can make partials.
     """
 
     name: str
     make: Column
     merge: Merge
     lane: Lane | None = None
+    single: Column | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,14 @@ class Lane:
     results: Mapping[str, DataType]
     """The type of each column that comes back."""
     rebuild: Callable[[Mapping[str, Column]], Column] = lambda columns: next(iter(columns.values()))
+    ties: Mapping[str, Callable[[Column], Column]] = field(default_factory=dict)
+    """The columns that cross in a stream only, before the last field: they settle ties between events of a slice."""
+
+    @property
+    def stream_fields(self) -> dict[str, Callable[[Column], Column]]:
+        """The columns that cross in a stream."""
+        found = list(self.fields.items())
+        return dict([*found[:-1], *self.ties.items(), found[-1]]) if self.ties else dict(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +88,11 @@ class Recipe:
     def columnar(self) -> bool:
         """Whether NumPy kernels can compute it."""
         return self.shareable and all(part.lane is not None for part in self.parts)
+
+    @property
+    def streams(self) -> bool:
+        """Whether a stream's workers can compute it from events."""
+        return self.columnar and all(part.single is not None for part in self.parts)
 
 
 def fold(column: Column, merge: Callable[[Column, Column], Column]) -> Column:

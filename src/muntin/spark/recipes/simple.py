@@ -27,7 +27,8 @@ def count(inputs: list[Input]) -> Recipe:
 def count_part(value: Input) -> Part:
     """Count the values that are not null, as a part."""
     lane = Lane("count", (), "raw", {"n": _as_is}, {"n": T.LongType()})
-    return Part(f"count({value.token})", F.count(value.column), F.sum, lane)
+    single = value.column.isNotNull().cast("bigint")
+    return Part(f"count({value.token})", F.count(value.column), F.sum, lane, single)
 
 
 def total(inputs: list[Input]) -> Recipe:
@@ -44,13 +45,11 @@ def sum_part(value: Input) -> Part:
     """Add up values, as a part."""
     name = f"sum({value.token})"
     if isinstance(value.type, (T.FloatType, T.DoubleType)):
-        return Part(
-            name, F.sum(value.column), F.sum, Lane("sum", ("float64",), "lift", {"t": _as_is}, {"t": T.DoubleType()})
-        )
+        lane = Lane("sum", ("float64",), "lift", {"t": _as_is}, {"t": T.DoubleType()})
+        return Part(name, F.sum(value.column), F.sum, lane, value.column.cast("double"))
     if isinstance(value.type, T.IntegralType):
-        return Part(
-            name, F.sum(value.column), F.sum, Lane("sum", ("int64",), "lift", {"t": _as_is}, {"t": T.LongType()})
-        )
+        lane = Lane("sum", ("int64",), "lift", {"t": _as_is}, {"t": T.LongType()})
+        return Part(name, F.sum(value.column), F.sum, lane, value.column.cast("bigint"))
     if isinstance(value.type, T.DecimalType):
         wanted = _sum_type(value.type)
         return Part(name, F.sum(value.column), lambda partial: F.sum(partial).cast(wanted))
@@ -113,7 +112,7 @@ def extreme_part(value: Input, *, largest: bool) -> Part:
     if code is not None:
         back: dict[str, T.DataType] = {"v": code.crosses}
         lane = Lane(name, (code.dtype,), "lift", {"v": code.encode}, back, lambda columns: code.decode(columns["v"]))
-    return Part(f"{name}({value.token})", aggregate(value.column), aggregate, lane)
+    return Part(f"{name}({value.token})", aggregate(value.column), aggregate, lane, value.column)
 
 
 def _as_is(column: Column) -> Column:

@@ -1,0 +1,158 @@
+"""A query over a stream as one line of operators: events to partials, one shuffle, one stateful operator, windows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from muntin.errors import QueryError
+from muntin.kernels.sweep import Lane
+from muntin.spark.crossing import HEAD, in_panes, key_fields, key_names
+from muntin.spark.panes import PANE, Grid, parts_of
+from muntin.spark.stateful import Gathered, Unpacked, Windows
+from muntin.spark.sweep import shown_wide, shown_windows, wide_fields
+from muntin.stream.blob import VERSION
+from muntin.stream.bucket import Schemas
+from muntin.stream.gather import Gather
+from muntin.stream.labels import MOST, labels
+from muntin.stream.layout import Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from muntin.spark.bound import Bound
+    from muntin.stream.layout import Mode
+
+PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_BUCKET: Final = "_mt_b"
+
+
+@dataclass(frozen=True, slots=True)
+class Streaming:
+    """A query laid out for a stream's workers."""
+
+    bound: Bound
+    layout: Layout
+    grid: Grid
+    buckets: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The aggregates."""
+        return tuple(name for name, _ in self.bound.query.aggregates)
+
+    @property
+    def fingerprint(self) -> str:
+        """What a checkpoint must agree with, as text."""
+        query = self.bound.query
+        said = {
+            "version": VERSION,
+            "keys": [f"{name} {self.bound.key_type(name).simpleString()}" for name in query.keys],
+            "windows": [f"{w.id}: {w}" for w in query.windows],
+            "aggregates": [f"{name}={aggregate!r}" for name, aggregate in query.aggregates],
+            "lanes": [f"{lane.operator}({', '.join(lane.dtypes)})" for lane in self.layout.lanes],
+            "pane": [self.grid.width, self.grid.offset],
+            "buckets": self.buckets,
+            "mode": self.layout.mode,
+        }
+        return json.dumps(said)
+
+
+def lay_out(bound: Bound, trees: Sequence[int], pane: tuple[int, int], mode: Mode, buckets: int) -> Streaming:
+    """Lay a query out: which lanes its partials take, and which windows a tree serves."""
+    grid = Grid(*pane)
+    lanes = []
+    for _, part in parts_of(bound, [name for name, _ in bound.query.aggregates]).values():
+        assert part.lane is not None
+        lanes.append(Lane(part.lane.operator, part.lane.dtypes, part.lane.load, len(part.lane.stream_fields)))
+    windows = in_panes(bound.query.windows, grid)
+    layout = Layout(len(bound.query.keys), windows, tuple(lanes), grid.width, grid.offset, frozenset(trees), mode)
+    return Streaming(bound, layout, grid, buckets if bound.query.keys else 1)
+
+
+def stream(work: Streaming) -> DataFrame:
+    """Build the streaming DataFrame: nothing runs until the user starts a query on it."""
+    bound, grid = work.bound, work.grid
+    _check_watermark(bound)
+    use_rocksdb(bound.events.sparkSession)
+    parts = parts_of(bound, work.names)
+    # -0.0 and 0.0 are one group; which of the two a key shows is settled here, as groupBy does.
+    keys = [
+        key + F.lit(0.0).cast(kind) if isinstance(kind, (T.FloatType, T.DoubleType)) else key
+        for key, kind in zip(bound.keys, (bound.key_type(name) for name in bound.query.keys), strict=True)
+    ]
+    bucket = F.pmod(F.hash(*keys), F.lit(work.buckets)) if keys else F.lit(0)
+    fields: list[Column] = []
+    back: list[T.StructField] = []
+    for column, part in parts.values():
+        assert part.lane is not None
+        assert part.single is not None
+        fields += [take(part.single).alias(f"{column}_{name}") for name, take in part.lane.stream_fields.items()]
+        back += [T.StructField(f"{column}_{name}", kind) for name, kind in part.lane.results.items()]
+    named = [key.alias(name) for key, name in zip(keys, key_names(bound), strict=True)]
+    events = bound.events.select(
+        bucket.cast("int").alias(_BUCKET), *named, grid.pane(bound.micros).alias(PANE), *fields
+    )
+    arriving = _arrow(events.schema.fields)
+    schemas = Schemas(arriving.remove(0), _arrow([*HEAD, *key_fields(bound), *back]))
+    leaving = [*HEAD, *key_fields(bound), *back] if work.layout.mode != "latest" else wide_fields(bound, back)
+    # The tag of event time ends here: lateness is judged for each window, and not by Spark for the event.
+    found = (
+        events.mapInArrow(Gathered(Gather(work.layout, labels(work.buckets)), arriving), "bucket int, rows binary")
+        .groupBy("bucket")
+        .transformWithState(
+            Windows(work.layout, schemas, work.fingerprint),
+            outputStructType="rows binary",
+            outputMode="Append",
+            timeMode="EventTime",
+        )
+        .mapInArrow(Unpacked(_arrow(leaving)), T.StructType(leaving))
+    )
+    shape = shown_wide if work.layout.mode == "latest" else shown_windows
+    return shape(bound, found, work.names, bound.query.windows, grid, parts)
+
+
+def use_rocksdb(spark: SparkSession) -> None:
+    """Let Spark keep state in RocksDB, the only place where processors in Python can; refuse another's choice."""
+    chosen = spark.conf.get(PROVIDER, "")
+    if chosen == ROCKSDB:
+        return
+    if chosen and "HDFSBackedStateStoreProvider" not in chosen:
+        msg = f"{PROVIDER} is {chosen}: windows over a stream keep their slices in RocksDB. Set it to {ROCKSDB}"
+        raise QueryError(msg)
+    spark.conf.set(PROVIDER, ROCKSDB)
+
+
+def check_buckets(buckets: int) -> int:
+    """Refuse a number of buckets that cannot be dealt out."""
+    if isinstance(buckets, bool) or not isinstance(buckets, int) or not 1 <= buckets <= MOST or buckets & buckets - 1:
+        msg = f"buckets must be a power of two from 1 to {MOST}, got {buckets!r}"
+        raise QueryError(msg)
+    return buckets
+
+
+def _check_watermark(bound: Bound) -> None:
+    query = bound.query
+    time = next((field for field in bound.events.schema.fields if field.name.lower() == query.time.lower()), None)
+    if time is None or "spark.watermarkDelayMs" not in (time.metadata or {}):
+        msg = (
+            f"the stream has no watermark on {query.time!r}, so no window would ever be complete. "
+            "Say how late events may be: windows(..., watermark='10 minutes')"
+        )
+        raise QueryError(msg)
+
+
+def _arrow(fields: Sequence[T.StructField]) -> pa.Schema:
+    # All may be null: whether a column may is not the same for an event and for what becomes of many.
+    nullable = [T.StructField(field.name, field.dataType) for field in fields]
+    found: pa.Schema = to_arrow_schema(T.StructType(nullable), timezone="UTC")
+    return found

@@ -1,0 +1,138 @@
+"""A planned query over a stream: one stateful operator for all windows, or Spark's own where it cannot be."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_args
+
+from muntin.errors import QueryError
+from muntin.physical.streaming import assemblies, slice_rate
+from muntin.plan import Plan
+from muntin.stream.layout import Mode
+from muntin.window.slices import common_measure
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from muntin.api import LogicalPlan
+    from muntin.physical.streaming import Assembly
+    from muntin.query import Query
+    from muntin.spark.bound import Bound
+    from muntin.spark.streaming import Streaming
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StreamPlan(Plan):
+    """A planned query over a stream: `stream()` gives its rows as they come, `explain()` says how and why."""
+
+    assembled: tuple[Assembly, ...]
+    refusal: str
+    """Why Spark's own operators run instead, one for each window; empty where one operator serves all."""
+
+    def stream(self, *, mode: Mode = "append", buckets: int | None = None) -> DataFrame:
+        """Build the streaming DataFrame: write it to any sink with `writeStream`.
+
+        `mode` "append" gives each window once, when the watermark has passed its end; "update" gives, after each
+        micro-batch, the windows that it changed; "latest" gives one row for a key with the last complete window of
+        each kind side by side, whenever that row changed. `buckets` is into how many parts the keys are dealt out:
+        a power of two, by default the next after spark.sql.shuffle.partitions. A checkpoint keeps its number.
+        """
+        from muntin.spark.execute import shown
+        from muntin.spark.native import native
+
+        if mode not in get_args(Mode):
+            msg = f"unknown mode {mode!r}: choose one of {', '.join(get_args(Mode))}"
+            raise QueryError(msg)
+        if self.refusal:
+            if mode == "latest":
+                msg = f"mode='latest' needs the shared plan, and this query runs natively: {self.refusal}"
+                raise QueryError(msg)
+            return shown(self.query, native(self.bound))
+        from muntin.spark.streaming import stream
+
+        result = stream(self._work(mode, buckets))
+        return result if mode == "latest" else shown(self.query, result)
+
+    def run(self, *, split: bool = False, wide: bool = False) -> Any:
+        """Refuse: a stream has no end."""
+        msg = "the events are a stream, which run() cannot wait for: use stream(), and start it with writeStream"
+        raise QueryError(msg)
+
+    def explain(self) -> str:
+        """Say how the query runs: slices, how each window is put together, and what was weighed."""
+        return "\n".join(self._lines())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the plan as values that JSON can hold."""
+        return self.logical.to_dict() | {
+            "stream": {
+                "refusal": self.refusal,
+                "pane_us": common_measure(self.query.windows),
+                "slices_per_second": float(slice_rate(self.query.windows) * 1_000_000),
+                "windows": [
+                    {
+                        "window": each.window.id,
+                        "slices": each.slices,
+                        "by_slices": each.by_slices,
+                        "by_tree": each.by_tree,
+                        "tree": each.tree,
+                    }
+                    for each in self.assembled
+                ],
+            }
+        }
+
+    def __repr__(self) -> str:
+        how = "natively" if self.refusal else "by one stateful operator"
+        return f"<stream plan {how}: {len(self.query.windows)} windows, {len(self.query.aggregates)} aggregates>"
+
+    def _work(self, mode: Mode, buckets: int | None) -> Streaming:
+        from muntin.spark.streaming import check_buckets, lay_out
+        from muntin.stream.labels import buckets_for
+
+        if buckets is None:
+            partitions = self.bound.events.sparkSession.conf.get("spark.sql.shuffle.partitions", "200")
+            buckets = buckets_for(int(partitions or 200))
+        trees = [number for number, each in enumerate(self.assembled) if each.tree]
+        width = common_measure(self.query.windows)
+        pane = (width, self.query.windows[0].offset % width)
+        return lay_out(self.bound, trees, pane, mode, check_buckets(buckets))
+
+    def _lines(self) -> list[str]:
+        windows = self.query.windows
+        if self.refusal:
+            why = textwrap.wrap(self.refusal, 96, initial_indent="why: ", subsequent_indent="     ")
+            return [f"natively: {len(windows)} stateful operators, one for each window", *why]
+        rate, pane = slice_rate(windows), common_measure(windows)
+        lines = [
+            "events -> partials of slices, in each task -> one shuffle by key -> one stateful operator -> windows",
+            f"slices: {float(rate * 3_600_000_000):,.6g} an hour, on panes of {windows[0].text(pane)}",
+            f"natively: {len(windows)} operators, each with a state and a reading of the source of its own",
+            "",
+            f"{'window':<24}{'slices':>8}{'slice by slice':>16}{'by tree':>9}  a slide reads and writes, blobs",
+        ]
+        for each in self.assembled:
+            way = "from a tree over slices" if each.tree else "slice by slice"
+            lines.append(
+                f"{each.window.id:<24}{each.slices:>8,.0f}{each.by_slices:>16,.0f}{each.by_tree:>9,.0f}  {way}"
+            )
+        return lines
+
+
+def plan_stream(query: Query, bound: Bound, logical: LogicalPlan) -> StreamPlan:
+    """Plan a query over a stream."""
+    return StreamPlan(query, bound, logical, assemblies(query.windows), _refusal(bound))
+
+
+def _refusal(bound: Bound) -> str:
+    """Say why one operator cannot serve all windows of a query; nothing where it can."""
+    for name, aggregate in bound.query.aggregates:
+        recipe, what = bound.recipes.get(name), f"`{name}` ({aggregate.function.name})"
+        if recipe is None:
+            return f"{what} is written in Python, and its partials cannot be kept as columns"
+        if not recipe.streams:
+            return f"{what} has partials that only Spark's own operators can make of events"
+    if not bound.crosses:
+        return "the keys are of a type that Arrow cannot take and give back as it was"
+    return ""

@@ -1,0 +1,100 @@
+"""A planned query over a table: which aggregates go which way, and their rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from muntin.declare.query import WINDOW_ID
+from muntin.errors import QueryError
+from muntin.plan import Plan
+from muntin.show.physical import physical_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from muntin.physical.plan import PhysicalPlan
+    from muntin.stream.layout import Mode
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TablePlan(Plan):
+    """A planned query over a table: `run()` gives its rows, `explain()` says how and why."""
+
+    physical: PhysicalPlan
+
+    def run(self, *, split: bool = False, wide: bool = False) -> Any:
+        """Build the DataFrame: window_id, window, the keys, the aggregates; its rows are computed when asked for.
+
+        `split` gives a dict of one DataFrame for each window id. `wide` gives one row for each key and instant, with
+        a column for each aggregate and window that ends then, as feature tables want it.
+        """
+        from muntin.spark.execute import execute, shown
+        from muntin.spark.wide import wide as widened
+
+        if split and wide:
+            msg = "split=True gives a frame for each window and wide=True one for all: ask for one of the two"
+            raise QueryError(msg)
+        if wide:
+            return widened(self.bound, self.physical)
+        result = shown(self.query, execute(self.bound, self.physical))
+        if not split:
+            return result
+        if WINDOW_ID not in result.columns:
+            msg = "split=True tells windows apart by window_id, and the query does not show it: select it too"
+            raise QueryError(msg)
+        from pyspark.sql import functions as F
+
+        return {window.id: result.where(F.col(WINDOW_ID) == window.id) for window in self.query.windows}
+
+    def stream(self, *, mode: Mode = "append", buckets: int | None = None) -> DataFrame:
+        """Refuse: a table is there as a whole."""
+        msg = "the events are a table, not a stream: use run(). stream() takes what spark.readStream gives"
+        raise QueryError(msg)
+
+    def explain(self) -> str:
+        """Say how the query runs: the logical plan, the way of each aggregate, what was weighed, the figures."""
+        return f"{self.logical.explain()}\n\n{physical_text(self.physical)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the plan as values that JSON can hold."""
+        plan = self.physical
+        return self.logical.to_dict() | {
+            "physical": {
+                "steps": [
+                    {
+                        "strategy": step.way,
+                        "aggregates": list(step.aggregates),
+                        "windows": [window.id for window in step.windows],
+                        "pane": None if step.pane is None else {"width_us": step.pane[0], "offset_us": step.pane[1]},
+                        "coarse": step.coarse,
+                        "seconds": step.estimate.seconds,
+                        "reason": step.reason,
+                    }
+                    for step in plan.steps
+                ],
+                "candidates": [
+                    {
+                        "strategy": c.name,
+                        "aggregates": list(c.aggregates),
+                        "seconds": None if c.note else c.seconds,
+                        "chosen": c.chosen,
+                        "note": c.note,
+                    }
+                    for c in plan.candidates
+                ],
+                "seconds": plan.seconds,
+                "native_seconds": plan.native_seconds,
+                "statistics": {
+                    "rows": plan.statistics.rows,
+                    "keys": plan.statistics.keys,
+                    "span_us": plan.statistics.span,
+                    "how": plan.statistics.how,
+                },
+                "constants": plan.constants,
+            }
+        }
+
+    def __repr__(self) -> str:
+        ways = ", ".join(dict.fromkeys(step.way for step in self.physical.steps))
+        return f"<plan by {ways}: {len(self.query.windows)} windows, {len(self.query.aggregates)} aggregates>"

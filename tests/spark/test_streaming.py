@@ -1,0 +1,186 @@
+"""Windows over a stream: the rows of N native streaming aggregates, each in the same micro-batch."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, seed, settings
+from hypothesis import strategies as st
+from pyspark.sql import functions as F
+
+import muntin as mt
+from muntin import agg, hopping, tumbling
+from muntin.errors import QueryError
+from muntin.stream.labels import spark_hash
+from tests.spark.streams import Event, emitted, read, write
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from muntin import Window
+
+BASE = 1_700_000_000
+SECOND = 1_000_000
+ALL = {
+    "n": agg.count(),
+    "known": agg.count("v"),
+    "total": agg.sum("i"),
+    "mean": agg.avg("v"),
+    "low": agg.min("v"),
+    "high": agg.max("i"),
+    "spread": agg.stddev("v"),
+    "often": agg.max_count("i"),
+    "early": agg.first("s"),
+    "late": agg.last("s"),
+    "whose": agg.arg_max("i", "s"),
+    "positive": agg.sum("i", filter="v > 0"),
+}
+
+
+def event(random: random.Random, time: int) -> Event:
+    value = random.choice([None, float("nan"), -0.0, *(random.uniform(-9, 9) for _ in range(6))])
+    # JSON has no NaN; Spark reads the text.
+    shown = "NaN" if value is not None and value != value else value
+    return {
+        "t": time,
+        "k": random.choice([None, "a", "b", "c"]),
+        "i": random.randint(-5, 5),
+        "v": shown,
+        "s": random.choice([None, "x", "y", "z"]),
+    }
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> tuple[list[Window], int, list[list[Event]]]:
+    """Draw windows, the seconds that events may be late, and the events of each micro-batch."""
+    windows: list[Window] = []
+    for number in range(draw(st.integers(1, 4))):
+        length = draw(st.integers(2, 60))
+        slide = draw(st.integers(max(1, length // 12), length))
+        offset = draw(st.integers(0, 9))
+        windows.append(hopping(f"{length}s", slide=f"{slide}s", offset=f"{offset}s", id=f"w{number}"))
+    rng = random.Random(draw(st.integers(0, 2**32)))
+    now, batches = BASE, []
+    for _ in range(draw(st.integers(3, 6))):
+        now += draw(st.sampled_from([0, 5, 20, 60, 200]))
+        behind = draw(st.sampled_from([1, 15, 90]))
+        count = draw(st.integers(1, 25))
+        batches.append(
+            [event(rng, (now - rng.randint(0, behind)) * SECOND + rng.randint(0, 999_999)) for _ in range(count)]
+        )
+    return windows, draw(st.sampled_from([0, 3, 20])), batches
+
+
+@pytest.mark.slow
+@seed(20261116)
+@settings(max_examples=8, deadline=None)
+@given(streams())
+def test_rows_and_batches_are_those_of_native_aggregates(
+    spark: SparkSession, stream: tuple[list[Window], int, list[list[Event]]]
+) -> None:
+    windows, delay, batches = stream
+    with tempfile.TemporaryDirectory() as folder:
+        source = read(spark, write(Path(folder) / "in", batches))
+        q = mt.windows(source, time="ts", keys="k", watermark=f"{delay}s").over(*windows).agg(**ALL)
+        found = emitted({"ours": q.plan().stream(), "native": q.native()}, Path(folder))
+    assert found["ours"].rows == found["native"].rows
+
+
+def events_of(number: int, count: int, *, every: int = 20, behind: int = 40) -> list[list[Event]]:
+    rng = random.Random(number)
+    return [
+        [event(rng, (BASE + every * batch - rng.randint(0, behind)) * SECOND) for _ in range(count)]
+        for batch in range(6)
+    ]
+
+
+def test_update_gives_the_windows_that_native_update_gives(spark: SparkSession, tmp_path: Path) -> None:
+    source = read(spark, write(tmp_path / "in", events_of(1, 30)))
+    windows = [tumbling("20s"), tumbling("1m"), hopping("40s", slide="10s")]
+    q = mt.windows(source, time="ts", keys="k", watermark="15s").over(*windows).agg(n=agg.count(), t=agg.sum("i"))
+    frames = {"ours": q.plan().stream(mode="update"), "native": q.native()}
+    found = emitted({"ours": frames["ours"]}, tmp_path) | emitted({"native": frames["native"]}, tmp_path, "update")
+    assert found["ours"].rows == found["native"].rows
+    assert len(found["ours"].rows) > 100
+
+
+def test_latest_is_the_last_complete_window_of_each_kind(spark: SparkSession, tmp_path: Path) -> None:
+    source = read(spark, write(tmp_path / "in", events_of(2, 30)))
+    windows = [tumbling("20s", id="short"), hopping("1m", slide="10s", id="long")]
+    q = mt.windows(source, time="ts", keys="k", watermark="15s").over(*windows).agg(n=agg.count(), t=agg.sum("i"))
+    plan = q.plan()
+    found = emitted({"wide": plan.stream(mode="latest"), "long": plan.stream()}, tmp_path)
+    columns = ["k", "at", "n_short", "t_short", "n_long", "t_long"]
+    assert plan.stream(mode="latest").columns == columns
+    # Follow what left window by window, and see after each micro-batch that the wide rows say the same.
+    shown: dict[Any, tuple[Any, ...]] = {}
+    last: dict[tuple[str, Any], tuple[Any, ...]] = {}
+    newest: dict[str, Any] = {}
+    for number in sorted({row[0] for row in found["long"].rows}):
+        for _, key, _, *cells in (row for row in found["wide"].rows if row[0] == number):
+            shown[key] = tuple(cells)
+        for _, window_id, window, key, *cells in (row for row in found["long"].rows if row[0] == number):
+            last[window_id, key] = (window[1], *cells)
+            newest[window_id] = max(newest.get(window_id, window[1]), window[1])
+        for key, cells in shown.items():
+            expected = []
+            for window_id in ("short", "long"):
+                end, *values = last.get((window_id, key), (None, None, None))
+                expected += values if end == newest.get(window_id) else [None, None]
+            assert cells == tuple(expected), (number, key)
+    assert len(shown) == 4
+
+
+def test_a_stream_emits_what_a_table_gives(spark: SparkSession, tmp_path: Path) -> None:
+    batches = events_of(3, 40, behind=10)
+    end = [{"t": (BASE + 10_000) * SECOND, "k": "end", "i": 0, "v": 0.0, "s": "s"}]
+    folder = write(tmp_path / "in", [*batches, end])
+    windows = [tumbling("20s"), hopping("1m", slide="15s"), hopping("7m", slide="5s")]
+
+    def ask(frame: DataFrame) -> Any:
+        return mt.windows(frame, time="ts", keys="k", watermark="10s").over(*windows).agg(**ALL)
+
+    stream = emitted({"ours": ask(read(spark, folder)).plan().stream()}, tmp_path)["ours"]
+    table = spark.read.schema("t bigint, k string, i int, v double, s string").json(str(folder))
+    frame = table.withColumn("ts", F.timestamp_micros("t")).where("k is null or k != 'end'")
+    from tests.spark.streams import plain
+
+    expected = sorted((plain(row) for row in ask(frame).plan(strategy="jvm").run().collect()), key=repr)
+    assert stream.unnumbered == expected
+
+
+def test_one_stateful_operator_whatever_the_windows(spark: SparkSession, tmp_path: Path) -> None:
+    source = read(spark, write(tmp_path / "in", events_of(4, 10)))
+    windows = [tumbling(f"{10 * n}s") for n in range(1, 11)]
+    q = mt.windows(source, time="ts", keys="k", watermark="5s").over(*windows).agg(n=agg.count())
+    found = emitted({"ours": q.plan().stream()}, tmp_path)["ours"]
+    assert {len(each["stateOperators"]) for each in found.progress} == {1}
+
+
+def test_buckets_are_dealt_out_as_spark_hashes(spark: SparkSession) -> None:
+    numbers = [0, 1, 7, 2**31 - 1, -1, -(2**31), 123456789]
+    frame = spark.createDataFrame([(n,) for n in numbers], "n int").select("n", F.hash("n"))
+    assert {n: h for n, h in frame.collect()} == {n: spark_hash(n) for n in numbers}
+
+
+def test_what_cannot_be(spark: SparkSession, tmp_path: Path) -> None:
+    source = read(spark, write(tmp_path / "in", []))
+    table = spark.createDataFrame([], "ts timestamp, k string, i int")
+
+    def asked(frame: DataFrame, **how: Any) -> Any:
+        return mt.windows(frame, time="ts", keys="k", **how).over(tumbling("1m")).agg(n=agg.count()).plan()
+
+    with pytest.raises(QueryError, match=r"no watermark on 'ts'.*watermark='10 minutes'"):
+        asked(source).stream()
+    with pytest.raises(QueryError, match=r"a table, not a stream: use run\(\)"):
+        asked(table).stream()
+    with pytest.raises(QueryError, match=r"stream, which run\(\) cannot wait for: use stream\(\)"):
+        asked(source, watermark="1m").run()
+    with pytest.raises(QueryError, match="unknown mode 'complete'"):
+        asked(source, watermark="1m").stream(mode="complete")
+    with pytest.raises(QueryError, match="buckets must be a power of two from 1 to 1024, got 3"):
+        asked(source, watermark="1m").stream(buckets=3)
