@@ -1,4 +1,4 @@
-"""The benchmarks by name: the module `bench.NAME` holds `run`."""
+"""The benchmarks by name: the module `bench.NAME` holds `run`, unless another is given."""
 
 from __future__ import annotations
 
@@ -25,8 +25,12 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "never_slower": "Spark: 40 random workloads, auto against the plan written by hand",
         "correlation": "Spark: speed-ups predicted and seen, Figure 19 (--data: a table1.csv)",
         "peers": "Spark, DuckDB and Polars on the same files",
+        "streaming": "Spark: streams of 1 to 20 windows, against native aggregates in one query and in many",
+        "soak": "Spark: ten windows over a steady stream for 30 minutes, its memory and its state",
     }
 )
+# Benchmarks whose module goes by another name.
+_MODULES: Mapping[str, str] = MappingProxyType({"soak": "streaming_soak"})
 
 
 class Benchmark(Protocol):
@@ -42,7 +46,7 @@ def benchmark(name: str) -> Benchmark:
     >>> benchmark("gap").__module__
     'bench.gap'
     """
-    return cast("Benchmark", importlib.import_module(f"bench.{name}").run)
+    return cast("Benchmark", importlib.import_module(f"bench.{_MODULES.get(name, name)}").run)
 
 
 def options(name: str) -> frozenset[str]:

@@ -184,9 +184,10 @@ def _groups(bound: Bound) -> list[Group]:
         found.setdefault(kind, []).append(name)
     groups = []
     for (shareable, columnar, custom), names in found.items():
-        parts = {part.name for name in names if name in bound.recipes for part in bound.recipes[name].parts}
+        parts = {part.name: part for name in names if name in bound.recipes for part in bound.recipes[name].parts}
+        heavy = sum(part.heavy for part in parts.values())
         why = "" if shareable or custom else "no bounded partial: it needs all values of a window at once"
-        groups.append(Group(tuple(names), max(len(parts), 1), shareable, columnar, custom, why))
+        groups.append(Group(tuple(names), max(len(parts), 1), shareable, columnar, custom, why, heavy))
     return groups
 
 

@@ -50,9 +50,10 @@ class StreamPlan(Plan):
                 raise QueryError(msg)
             return shown(self.query, native(self.bound))
         from muntin.spark.streaming import stream
+        from muntin.spark.wide import selected
 
         result = stream(self._work(mode, buckets))
-        return result if mode == "latest" else shown(self.query, result)
+        return selected(self.query, result) if mode == "latest" else shown(self.query, result)
 
     def run(self, *, split: bool = False, wide: bool = False) -> Any:
         """Refuse: a stream has no end."""
@@ -130,7 +131,9 @@ def _refusal(bound: Bound) -> str:
     for name, aggregate in bound.query.aggregates:
         recipe, what = bound.recipes.get(name), f"`{name}` ({aggregate.function.name})"
         if recipe is None:
-            return f"{what} is written in Python, and its partials cannot be kept as columns"
+            if not aggregate.function.shareable:
+                return f"{what} has no partials to combine"
+            continue
         if not recipe.streams:
             return f"{what} has partials that only Spark's own operators can make of events"
     if not bound.crosses:

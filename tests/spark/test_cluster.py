@@ -14,8 +14,13 @@ from typing import TYPE_CHECKING
 import pyspark
 import pytest
 
+from tests.spark.stream_driver import asked, drawn, launch
+from tests.spark.streams import emitted, plain, write
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.slow
 
@@ -139,3 +144,44 @@ def test_a_standalone_cluster_gives_the_rows_of_the_plan_written_by_hand(master:
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "rows" in done.stdout
+
+
+def test_a_stream_goes_on_where_an_executor_is_killed(master: str, spark: SparkSession, tmp_path: Path) -> None:
+    source, output, checkpoint = places = tmp_path / "in", tmp_path / "out", tmp_path / "checkpoint"
+    write(source, drawn(1, 20))
+    settings = ["spark.cores.max=2", "spark.executor.cores=1", "spark.executor.memory=512m"]
+    log = tmp_path / "driver.log"
+    with log.open("wb") as out:
+        process = launch(places, tmp_path / "s", out, master, *settings)
+    killed: set[int] = set()
+    try:
+        # Twice, each time the executor that has lived longest, while later micro-batches are under way.
+        for batch in (3, 10):
+            while not (checkpoint / "commits" / str(batch)).exists():
+                assert process.poll() is None, log.read_text(errors="replace")[-3000:]
+                time.sleep(0.01)
+            killed.add(first := min(_executors(tmp_path / "work") - killed))
+            os.kill(first, signal.SIGKILL)
+        assert process.wait(300) == 0, log.read_text(errors="replace")[-3000:]
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    assert len(killed) == 2
+    wanted = emitted({"alone": asked(spark, source)}, tmp_path)["alone"].unnumbered
+    found = sorted((plain(row) for row in spark.read.parquet(str(output)).collect()), key=repr)
+    assert len(wanted) > 500
+    assert found == wanted
+
+
+def _executors(work: Path) -> set[int]:
+    """Find the processes of the executors whose workers keep their files in a folder."""
+    found = set()
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            mine = (place / "cwd").readlink().is_relative_to(work)
+            if mine and b"CoarseGrainedExecutorBackend" in (place / "cmdline").read_bytes():
+                found.add(int(place.name))
+        except OSError:
+            continue
+    return found

@@ -114,12 +114,13 @@ def test_latest_is_the_last_complete_window_of_each_kind(spark: SparkSession, tm
     q = mt.windows(source, time="ts", keys="k", watermark="15s").over(*windows).agg(n=agg.count(), t=agg.sum("i"))
     plan = q.plan()
     found = emitted({"wide": plan.stream(mode="latest"), "long": plan.stream()}, tmp_path)
-    columns = ["k", "at", "n_short", "t_short", "n_long", "t_long"]
+    columns = ["k", "at", "n_short", "n_long", "t_short", "t_long"]
     assert plan.stream(mode="latest").columns == columns
     # Follow what left window by window, and see after each micro-batch that the wide rows say the same.
     shown: dict[Any, tuple[Any, ...]] = {}
     last: dict[tuple[str, Any], tuple[Any, ...]] = {}
     newest: dict[str, Any] = {}
+    newest_ids = ("short", "long")
     for number in sorted({row[0] for row in found["long"].rows}):
         for _, key, _, *cells in (row for row in found["wide"].rows if row[0] == number):
             shown[key] = tuple(cells)
@@ -127,10 +128,9 @@ def test_latest_is_the_last_complete_window_of_each_kind(spark: SparkSession, tm
             last[window_id, key] = (window[1], *cells)
             newest[window_id] = max(newest.get(window_id, window[1]), window[1])
         for key, cells in shown.items():
-            expected = []
-            for window_id in ("short", "long"):
-                end, *values = last.get((window_id, key), (None, None, None))
-                expected += values if end == newest.get(window_id) else [None, None]
+            now = [last.get((window_id, key), (None,)) for window_id in ("short", "long")]
+            complete = [row[0] is not None and row[0] == newest[id] for row, id in zip(now, newest_ids, strict=True)]
+            expected = [row[place] if ok else None for place in (1, 2) for row, ok in zip(now, complete, strict=True)]
             assert cells == tuple(expected), (number, key)
     assert len(shown) == 4
 
@@ -151,6 +151,65 @@ def test_a_stream_emits_what_a_table_gives(spark: SparkSession, tmp_path: Path) 
 
     expected = sorted((plain(row) for row in ask(frame).plan(strategy="jvm").run().collect()), key=repr)
     assert stream.unnumbered == expected
+
+
+def test_a_watermark_of_the_users_own_and_batches_without_a_row(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows that a filter drops move the watermark all the same, and so do batches of which nothing is left."""
+    batches = events_of(5, 20)
+    for number in (1, 3):
+        batches[number] = [each | {"s": "drop"} for each in batches[number]]
+    source = (
+        read(spark, write(tmp_path / "in", batches)).withWatermark("ts", "5 seconds").where("s is null or s != 'drop'")
+    )
+    q = mt.windows(source, time="ts", keys="k").over(tumbling("10s"), hopping("1m", slide="10s")).agg(n=agg.count())
+    found = emitted({"ours": q.plan().stream(), "native": q.native()}, tmp_path)
+    assert found["ours"].rows == found["native"].rows
+
+
+def test_times_before_1970_and_none_and_no_keys(spark: SparkSession, tmp_path: Path) -> None:
+    """The first watermark is 1970: Spark drops what is before it, and so do we. An event without time is no event."""
+    rng = random.Random(6)
+    batches = [[event(rng, second * SECOND) for second in range(-50 + 40 * b, 40 * b)] for b in range(4)]
+    for events in batches:
+        events.append(event(rng, 0) | {"t": None})
+    source = read(spark, write(tmp_path / "in", batches))
+    q = (
+        mt.windows(source, time="ts", watermark="1s")
+        .over(tumbling("7s"), hopping("30s", slide="10s"))
+        .agg(n=agg.count())
+    )
+    found = emitted({"ours": q.plan().stream(), "native": q.native()}, tmp_path)
+    assert found["ours"].rows == found["native"].rows
+    assert found["ours"].rows
+
+
+def test_an_aggregate_written_in_python(spark: SparkSession, tmp_path: Path) -> None:
+    source = read(spark, write(tmp_path / "in", events_of(7, 25)))
+    trail = agg.define(
+        "trail", lift=lambda v: (v,), combine=lambda x, y: x + y, identity=(), lower=str, returns="string"
+    )
+    windows = [tumbling("20s"), hopping("1m", slide="20s")]
+    q = (
+        mt.windows(source, time="ts", keys="k", watermark="15s")
+        .over(*windows)
+        .agg(trail=trail("i", filter="v > 0"), n=agg.count(), mean=agg.avg("v"))
+    )
+    plan = q.plan()
+    assert "one stateful operator" in plan.explain()
+    found = emitted({"ours": plan.stream(), "native": q.native()}, tmp_path)
+    assert found["ours"].rows == found["native"].rows
+
+
+def test_what_only_spark_can_compute_runs_natively(spark: SparkSession, tmp_path: Path) -> None:
+    source = read(spark, write(tmp_path / "in", events_of(8, 20)))
+    q = mt.windows(source, time="ts", keys="k", watermark="15s").over(tumbling("20s")).agg(middle=agg.median("i"))
+    plan = q.plan()
+    assert plan.explain().startswith("natively: 1 stateful operators")
+    found = emitted({"ours": plan.stream(), "native": q.native()}, tmp_path)
+    assert found["ours"].rows == found["native"].rows
+    assert found["ours"].rows
+    with pytest.raises(QueryError, match="mode='latest' needs the shared plan, and this query runs natively: `middle`"):
+        plan.stream(mode="latest")
 
 
 def test_one_stateful_operator_whatever_the_windows(spark: SparkSession, tmp_path: Path) -> None:

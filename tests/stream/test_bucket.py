@@ -9,7 +9,8 @@ import pyarrow as pa
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
-from muntin import Window
+from muntin import Window, agg
+from muntin.kernels.objects import ObjectAggregate, rank
 from muntin.kernels.sweep import Lane
 from muntin.stream.bucket import Schemas, advance
 from muntin.stream.clock import Clock
@@ -46,7 +47,14 @@ OUT = pa.schema(
         *((name, pa.int64()) for name in ("n", "t", "v", "time", "first")),
     ]
 )
+EVENTS = pa.schema([("k", pa.string()), ("p", pa.int64()), ("micros", pa.int64()), ("value", pa.int64())])
 SCHEMAS = Schemas(ROWS, OUT)
+WITH_EVENTS = Schemas(ROWS, OUT.append(pa.field("trail", pa.string())), EVENTS)
+# An aggregate of objects that asks for order: all values, as they came.
+TRAIL = agg.define(
+    "trail", lift=lambda v: (v,), combine=lambda x, y: x + y, identity=(), lower=str, ignores_nulls=False
+)
+OBJECT = ObjectAggregate("trail", TRAIL, (0,), (None,), str, pa.string(), resort=True)
 
 
 class Kept(dict[tuple[int, int], bytes]):
@@ -73,17 +81,19 @@ Batch = tuple[list[Event], int]
 def run(layout: Layout, batches: list[Batch]) -> list[list[tuple[Any, ...]]]:
     store, clock, found = Kept(), None, []
     for number, (events, watermark) in enumerate(batches):
-        told = advance(layout, SCHEMAS, store, clock, blobs(layout, events), number, watermark)
+        told = advance(
+            layout, WITH_EVENTS if layout.objects else SCHEMAS, store, clock, blobs(layout, events), number, watermark
+        )
         clock = Clock.unpack(told.clock.pack())
         assert {index for level, index in store if not level} == set(clock.kept[0].tolist())
         found.append(sorted((tuple(row.values()) for batch in told.leaving for row in batch.to_pylist()), key=repr))
     return found
 
 
-def blobs(layout: Layout, events: list[Event]) -> list[bytes]:
+def blobs(layout: Layout, events: list[Event]) -> list[tuple[bytes, bytes]]:
     gather = Gather(layout, (0,))
     if not events:
-        return [b""]
+        return [(b"", b"")]
     keys, times, values = zip(*events, strict=True)
     arrays = [
         pa.array([0] * len(events), pa.int32()),
@@ -98,8 +108,13 @@ def blobs(layout: Layout, events: list[Event]) -> list[bytes]:
         pa.array(times, pa.int64()),
         pa.array(values, pa.int64()),
     ]
-    batch = pa.RecordBatch.from_arrays(arrays, names=["b", *ROWS.names])
-    return [blob for out in gather(iter([batch]), first=True) for blob in out.column(1).to_pylist()]
+    names = ["b", *ROWS.names]
+    if layout.objects:
+        arrays += [pa.array(times, pa.int64()), pa.array(values, pa.int64())]
+        names += ["micros", "value"]
+    batch = pa.RecordBatch.from_arrays(arrays, names=names)
+    found = list(gather(iter([batch]), first=True))
+    return [pair for out in found for pair in zip(*(out.column(n).to_pylist() for n in (1, 2)), strict=True)]
 
 
 class ByHand:
@@ -139,7 +154,11 @@ class ByHand:
         largest = max(((value, -time) for time, value in events if value is not None), default=None)
         first = min(events, key=lambda event: (event[0], event[1] is not None, event[1] or 0))[1]
         total = sum(there) if there else None
-        return (*place, len(events), total, min(there, default=None), None if largest is None else -largest[1], first)
+        row = (*place, len(events), total, min(there, default=None), None if largest is None else -largest[1], first)
+        if not self.layout.objects:
+            return row
+        trail = [value for _, value in sorted(events, key=lambda event: (event[0], rank(event[1])))]
+        return (*row, str(tuple(trail)))
 
 
 def by_hand(layout: Layout, batches: list[Batch]) -> list[list[tuple[Any, ...]]]:
@@ -187,7 +206,7 @@ def _wide(
     leaving = []
     for key in list(wide):
         if wide[key] != old.get(key, {}):
-            empty = (None,) * 5
+            empty = (None,) * (5 + len(layout.objects))
             leaving.append(
                 (max(ends), key, *(cell for n in range(len(layout.windows)) for cell in wide[key].get(n, empty)))
             )
@@ -208,7 +227,8 @@ def streams(draw: st.DrawFn) -> tuple[Layout, list[Batch]]:
     width, offset = draw(st.sampled_from([1, 7])), draw(st.sampled_from([0, 3]))
     trees = frozenset(draw(st.sets(st.integers(0, len(windows) - 1))))
     mode = draw(st.sampled_from(["append", "update", "latest"]))
-    layout = Layout(1, tuple(windows), LANES, width, offset, trees, mode)
+    objects = (OBJECT,) if draw(st.booleans()) else ()
+    layout = Layout(1, tuple(windows), LANES, width, offset, trees, mode, objects)
     times = draw(st.sampled_from([40, 400, 100_000]))
     batches: list[Batch] = []
     watermark = draw(st.integers(0, 30))

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from muntin.commands.stream import stream
+from muntin.commands.stream_job import check_folder, check_options, partitions, prepared, stream_options
+from muntin.commands.stream_progress import counts
 from muntin.commands.summary import Run, Target, as_dict, as_text
-from muntin.declare.query import WINDOW_ID
 from muntin.declare.sql import parse_sql
 from muntin.errors import MuntinError, SqlError
 from muntin.from_sql import sql
@@ -59,8 +61,20 @@ if TYPE_CHECKING:
       muntin run query.sql --input Input=events/ --dry-run
 
     \b
-    Exit codes: 0 done, 1 --verify found a difference or it was stopped,
-    2 an error in the query, the options or the data.
+    A stream of files, from which each window is written once:
+      muntin run query.sql --stream --input Input=incoming/ --output out/ \\
+                 --checkpoint ck/ --watermark 10s
+    It goes on until Ctrl-C; the same command then goes on where it stopped.
+    With --trigger available-now it ends when all files are read, and is
+    started again by a scheduler.
+
+    \b
+    Exit codes:
+      0  done
+      1  --verify found a difference; stopped by Ctrl-C, after which a
+         stream may go on from its checkpoint
+      2  an error in the query, the options, the data or the checkpoint:
+         standard error says which
     """,
 )
 @click.argument("query", type=click.Path(path_type=Path))
@@ -97,6 +111,7 @@ if TYPE_CHECKING:
 @click.option("settings", "--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark.")
 @click.option("as_data", "--json", is_flag=True, help="Print the summary, or the plan of a dry run, as JSON.")
 @click.option("--dry-run", is_flag=True, help="Explain the plan, and stop there.")
+@stream_options
 def run(
     query: Path,
     texts: tuple[str, ...],
@@ -112,6 +127,7 @@ def run(
     settings: tuple[str, ...],
     as_data: bool,
     dry_run: bool,
+    **streaming: Any,
 ) -> None:
     """Run the query in the file QUERY over files, with all of its windows sharing work.
 
@@ -119,12 +135,23 @@ def run(
     """
     # All that can be known to be wrong without Spark is said before Spark starts.
     text, parsed = _query(query, when)
+    streams = check_options(streaming, mode=mode, verify=verify, strategy=strategy, dry_run=dry_run)
+    if streams:
+        check_folder(texts)
     source = _source(parsed, texts, input_format)
-    target = None if dry_run else _target(output, form, mode == "overwrite", source)
     conf = dict(map(_setting, settings))
+    job = None
+    if streams:
+        job = prepared(streaming, text, parsed, when, source, output, form, optimizer, dry_run=dry_run)
+        target, conf = job.target, partitions(master) | conf
+    else:
+        target = None if dry_run else _target(output, form, mode == "overwrite", source)
     if "delta" in (source.format, target and target.format):
         conf = delta_settings() | conf
     with session(master, conf) as spark, _failures(query):
+        if job is not None:
+            stream(spark, job, as_data=as_data)
+            return
         with waiting("reading the first rows"):
             asked = _asked(spark, text, source, target, when)
             began = time.perf_counter()
@@ -254,16 +281,10 @@ def _verified(
 def _observed(plan: TablePlan, frame: DataFrame) -> tuple[DataFrame, Any]:
     """Count rows as they are written: all, and those of each window where the result says which."""
     from pyspark.sql import Observation
-    from pyspark.sql import functions as F
 
-    outputs = plan.query.outputs
-    column = WINDOW_ID if outputs is None else next((name for name, text in outputs if text == WINDOW_ID), None)
-    counts = [F.count(F.lit(1)).alias("_0")]
-    if column is not None:
-        named = F.col("`" + column.replace("`", "``") + "`")
-        counts += [F.count_if(named == w.id).alias(f"_{i}") for i, w in enumerate(plan.query.windows, 1)]
     observation = Observation()
-    return frame.observe(observation, *counts), observation
+    ids = [window.id for window in plan.query.windows]
+    return frame.observe(observation, *counts(frame.columns, plan.query.outputs, ids)), observation
 
 
 @contextmanager

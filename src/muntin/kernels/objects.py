@@ -93,9 +93,9 @@ class Objects:
             runs = np.flatnonzero(edges)
             owns = None if self.coarse is None else columns[self.keys].to_numpy() * self.coarse
             ties = changes(columns[: marks + 1], batch.num_rows, None) if resort else units
-            values = [_values(aggregate, columns[marks + 1 :], ties) for aggregate in self.aggregates]
+            values = [lifted(aggregate, columns[marks + 1 :], ties) for aggregate in self.aggregates]
             out.meet(columns[: self.keys], units)
-            fold = _folding(guards, values)
+            fold = folding(guards, values)
             ends = [*runs[1:].tolist(), batch.num_rows]
             for at, end, pane, begins in zip(
                 runs.tolist(), ends, panes[runs].tolist(), units[runs].tolist(), strict=True
@@ -208,7 +208,7 @@ def rank(value: Any) -> Any:
     return (1, tuple(map(rank, value)) if isinstance(value, (list, tuple)) else value)
 
 
-def _values(aggregate: ObjectAggregate, inputs: Sequence[pa.Array], ties: Array) -> list[Any]:
+def lifted(aggregate: ObjectAggregate, inputs: Sequence[pa.Array], ties: Array) -> list[Any]:
     """Take what an aggregate lifts, row by row, in the order in which it asks for it."""
     rows = len(ties)
     columns = []
@@ -250,7 +250,7 @@ def pylist(array: pa.Array) -> list[Any]:
     return values
 
 
-def _folding(guards: Sequence[AggregateFunction], values: Sequence[list[Any]]) -> Callable[[int, int], Any]:
+def folding(guards: Sequence[AggregateFunction], values: Sequence[list[Any]]) -> Callable[[int, int], Any]:
     """Fold the rows of a run: into a partial, or for several aggregates into a tuple of them."""
 
     def single(guard: AggregateFunction, column: list[Any]) -> Callable[[int, int], Any]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Strategy: TypeAlias = Literal["auto", "native", "jvm", "arrow"]
 STRATEGIES: Final[tuple[str, ...]] = get_args(Strategy)
 # A plan must be expected to save so much of native's time to be chosen over it: estimates are not that exact.
-MARGIN: Final = 0.95
+MARGIN: Final = 0.9
 # A coarse bucket is so many times as long as the longest window, so that few panes belong to two.
 BUCKET: Final = 16
 # So many buckets for each core: enough to share work evenly.
@@ -43,6 +43,8 @@ class Group:
     columnar: bool
     custom: bool
     why: str = ""
+    heavy: int = 0
+    """How many of the parts Spark can only merge in objects."""
 
 
 def check_strategy(strategy: str) -> None:
@@ -71,7 +73,7 @@ def choose(
         steps: list[Step] = []
         candidates: list[Candidate] = []
         for group in together:
-            prices = Prices(statistics, constants, group.parts)
+            prices = Prices(statistics, constants, group.parts, group.heavy)
             found, considered = _choose(every, group, forest, strategy, prices)
             steps += found
             candidates += considered
@@ -106,8 +108,8 @@ def _partitions(groups: Sequence[Group]) -> list[tuple[Group, ...]]:
 
 def _together(groups: Sequence[Group], why: str, *, shareable: bool) -> Group:
     names = tuple(name for group in groups for name in group.names)
-    parts = sum(group.parts for group in groups)
-    return Group(names, parts, shareable=shareable, columnar=False, custom=False, why=why)
+    parts, heavy = (sum(getattr(group, name) for group in groups) for name in ("parts", "heavy"))
+    return Group(names, parts, shareable=shareable, columnar=False, custom=False, why=why, heavy=heavy)
 
 
 def _natives_together(
@@ -177,7 +179,7 @@ def _native(windows: tuple[Window, ...], group: Group, prices: Prices) -> Step:
 def _tree(windows: tuple[Window, ...], group: Group, forest: Forest, prices: Prices) -> Step:
     roots = len(forest.children(None))
     reason = f"the events are read {_times(roots)}, all else from what was computed before, inside the JVM"
-    return Step("jvm", group.names, windows, prices.tree(forest, len(windows)), reason, forest=forest)
+    return Step("jvm", group.names, windows, prices.tree(forest), reason, forest=forest)
 
 
 def _swept(windows: tuple[Window, ...], group: Group, prices: Prices) -> list[Step]:

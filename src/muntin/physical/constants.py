@@ -34,6 +34,8 @@ class Constants:
     """A pane sent to its partition, sorted, and handed to Python."""
     leave: float = 0.3
     """A window handed back by Python."""
+    fold: float = 8.0
+    """A row whose partial Spark merges in objects: a variance, a list, a sketch."""
     branch: float = 25.0
     """One more branch of a union, in milliseconds."""
     stage: float = 45.0

@@ -47,7 +47,7 @@ def native_custom(bound: Bound, name: str) -> Column:
 def custom(bound: Bound, names: Sequence[str], windows: Sequence[Window], grid: Grid, coarse: int | None) -> DataFrame:
     """Compute users' aggregates over some windows from panes; `coarse` panes make a bucket, where keys are few."""
     counted = in_panes(windows, grid)
-    inputs = _Columns()
+    inputs = ObjectColumns()
     work = [_aggregate(bound, name, inputs) for name in names]
     order = inputs.order(work)
     made = [
@@ -82,7 +82,7 @@ def custom(bound: Bound, names: Sequence[str], windows: Sequence[Window], grid: 
     )
 
 
-class _Columns:
+class ObjectColumns:
     """The columns that aggregates read, each once."""
 
     def __init__(self) -> None:
@@ -108,7 +108,9 @@ class _Columns:
         return [place for place in places if place not in self._filters]
 
 
-def _aggregate(bound: Bound, name: str, columns: _Columns) -> tuple[AggregateFunction, tuple[int, ...], dict[str, Any]]:
+def _aggregate(
+    bound: Bound, name: str, columns: ObjectColumns
+) -> tuple[AggregateFunction, tuple[int, ...], dict[str, Any]]:
     aggregate = dict(bound.query.aggregates)[name]
     function = aggregate.function
     if not function.shareable:
@@ -128,6 +130,12 @@ def _aggregate(bound: Bound, name: str, columns: _Columns) -> tuple[AggregateFun
         "kept": None if kept is None else columns.place(kept, f"filter {kept}", filter=True),
     }
     return function, places, fields
+
+
+def object_aggregate(bound: Bound, name: str, columns: ObjectColumns) -> ObjectAggregate:
+    """Say how a worker runs a user's aggregate over events in no order: those of one time go by their values."""
+    function, _, fields = _aggregate(bound, name, columns)
+    return ObjectAggregate(**fields, resort=not function.commutative)
 
 
 def _inputs(bound: Bound, name: str) -> tuple[Input, ...]:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # The names of the state variables, which a checkpoint keeps.
 CLOCK, PLAN, SLICES = "clock", "plan", "slices"
+# What leaves: rows in blobs, and one report of a bucket, without rows, of what it keeps.
+OUTPUT = "rows binary, slices bigint, nodes bigint"
 # So many rows at most leave in one blob.
 _MOST = 1 << 16
 
@@ -52,27 +54,30 @@ class Windows(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:
         """Take what a micro-batch brought for a bucket."""
-        return self._advance([bytes(row[1]) for row in rows], timerValues)
+        told = self._advance([(bytes(row[1]), bytes(row[2])) for row in rows], timerValues)
+        kept = told.clock.kept
+        nodes = sum(len(numbers) for level, numbers in kept.items() if level > 0)
+        # Every bucket hears of every micro-batch with data, so the reports of one add up to all that is kept.
+        yield Row(rows=None, slices=len(kept[0]), nodes=nodes)
+        yield from _leaving(told)
 
     def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> Iterator[Row]:
         """Let windows leave where the watermark moved without data for it."""
-        return self._advance([], timerValues)
+        yield from _leaving(self._advance([], timerValues))
 
     def close(self) -> None:
         """Leave the state to Spark."""
 
-    def _advance(self, blobs: list[bytes], times: TimerValues) -> Iterator[Row]:
+    def _advance(self, blobs: list[tuple[bytes, bytes]], times: TimerValues) -> Told:
         packed = self._clock.get()
         clock = None if packed is None else Clock.unpack(bytes(packed[0]))
         self._check(new=clock is None)
         watermark = times.getCurrentWatermarkInMs() * 1000
         told = advance(self.layout, self.schemas, _Kept(self._slices), clock, blobs, batch_number(), watermark)
         self._remember(clock, told)
-        for batch in told.leaving:
-            for start in range(0, batch.num_rows, _MOST):
-                yield Row(rows=encode(batch.slice(start, _MOST)))
+        return told
 
     def _remember(self, before: Clock | None, told: Told) -> None:
         timer = None if before is None else before.timer
@@ -92,6 +97,12 @@ class Windows(StatefulProcessor):
         text = "{}" if found is None else found[0]
         if text != self.plan:
             raise StateError(difference(json.loads(text), json.loads(self.plan)))
+
+
+def _leaving(told: Told) -> Iterator[Row]:
+    for batch in told.leaving:
+        for start in range(0, batch.num_rows, _MOST):
+            yield Row(rows=encode(batch.slice(start, _MOST)), slices=None, nodes=None)
 
 
 class _Kept:
@@ -146,5 +157,6 @@ class Unpacked:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Turn blobs into windows."""
         for batch in batches:
-            for blob in batch.column(0):
+            # A report has no rows.
+            for blob in batch.column(0).drop_null():
                 yield decode(blob.as_py(), self.schema)

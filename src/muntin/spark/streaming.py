@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -13,8 +13,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from muntin.errors import QueryError
 from muntin.kernels.sweep import Lane
 from muntin.spark.crossing import HEAD, in_panes, key_fields, key_names
+from muntin.spark.custom import ObjectColumns, object_aggregate
 from muntin.spark.panes import PANE, Grid, parts_of
-from muntin.spark.stateful import Gathered, Unpacked, Windows
+from muntin.spark.stateful import OUTPUT, Gathered, Unpacked, Windows
 from muntin.spark.sweep import shown_wide, shown_windows, wide_fields
 from muntin.stream.blob import VERSION
 from muntin.stream.bucket import Schemas
@@ -33,7 +34,11 @@ if TYPE_CHECKING:
 
 PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+KEPT: Final = "muntin_state"
+"""Under this name a stream's progress has, in `observedMetrics`, how many slices and nodes are kept."""
+SLICE_START: Final = "slice_start"
 _BUCKET: Final = "_mt_b"
+_MICROS: Final = "_mt_t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +50,27 @@ class Streaming:
     grid: Grid
     buckets: int
 
+    objects: ObjectColumns
+    """What the aggregates of Python objects read."""
+
     @property
     def names(self) -> tuple[str, ...]:
         """The aggregates."""
         return tuple(name for name, _ in self.bound.query.aggregates)
 
     @property
-    def fingerprint(self) -> str:
-        """What a checkpoint must agree with, as text."""
+    def lane_names(self) -> tuple[str, ...]:
+        """The aggregates whose partials are columns."""
+        return tuple(name for name in self.names if name in self.bound.recipes)
+
+    @property
+    def object_names(self) -> dict[str, str]:
+        """The aggregates of Python objects, each with the column in which its result comes back."""
+        named = [name for name in self.names if name in self.bound.custom]
+        return {name: f"_mt_r{place}" for place, name in enumerate(named)}
+
+    def fingerprint(self, rows: Sequence[T.StructField], events: Sequence[T.StructField]) -> str:
+        """Say, as text, what a checkpoint must agree with: `rows` are columns of slices, `events` of events kept."""
         query = self.bound.query
         said = {
             "version": VERSION,
@@ -63,20 +81,36 @@ class Streaming:
             "pane": [self.grid.width, self.grid.offset],
             "buckets": self.buckets,
             "mode": self.layout.mode,
+            "columns": self._columns(rows),
         }
+        if events:
+            said["events"] = [field.dataType.simpleString() for field in events]
         return json.dumps(said)
+
+    def _columns(self, rows: Sequence[T.StructField]) -> list[list[Any]]:
+        """Name the columns of slices for who reads a checkpoint: the keys, when the slice begins, the partials."""
+        names = [*self.bound.query.keys, SLICE_START]
+        for name, (_, part) in parts_of(self.bound, self.lane_names).items():
+            assert part.lane is not None
+            fields = list(part.lane.stream_fields)
+            names += [name] if len(fields) == 1 else [f"{name}.{field}" for field in fields]
+        types = [field.dataType for field in rows]
+        types[self.layout.keys] = self.bound.time_type
+        return [[name, kind.jsonValue()] for name, kind in zip(names, types, strict=True)]
 
 
 def lay_out(bound: Bound, trees: Sequence[int], pane: tuple[int, int], mode: Mode, buckets: int) -> Streaming:
     """Lay a query out: which lanes its partials take, and which windows a tree serves."""
     grid = Grid(*pane)
     lanes = []
-    for _, part in parts_of(bound, [name for name, _ in bound.query.aggregates]).values():
+    for _, part in parts_of(bound, bound.recipes).values():
         assert part.lane is not None
         lanes.append(Lane(part.lane.operator, part.lane.dtypes, part.lane.load, len(part.lane.stream_fields)))
     windows = in_panes(bound.query.windows, grid)
-    layout = Layout(len(bound.query.keys), windows, tuple(lanes), grid.width, grid.offset, frozenset(trees), mode)
-    return Streaming(bound, layout, grid, buckets if bound.query.keys else 1)
+    objects = ObjectColumns()
+    made = tuple(object_aggregate(bound, name, objects) for name in bound.custom)
+    layout = Layout(len(bound.query.keys), windows, tuple(lanes), grid.width, grid.offset, frozenset(trees), mode, made)
+    return Streaming(bound, layout, grid, buckets if bound.query.keys else 1, objects)
 
 
 def stream(work: Streaming) -> DataFrame:
@@ -84,7 +118,7 @@ def stream(work: Streaming) -> DataFrame:
     bound, grid = work.bound, work.grid
     _check_watermark(bound)
     use_rocksdb(bound.events.sparkSession)
-    parts = parts_of(bound, work.names)
+    parts = parts_of(bound, work.lane_names)
     # -0.0 and 0.0 are one group; which of the two a key shows is settled here, as groupBy does.
     keys = [
         key + F.lit(0.0).cast(kind) if isinstance(kind, (T.FloatType, T.DoubleType)) else key
@@ -99,26 +133,39 @@ def stream(work: Streaming) -> DataFrame:
         fields += [take(part.single).alias(f"{column}_{name}") for name, take in part.lane.stream_fields.items()]
         back += [T.StructField(f"{column}_{name}", kind) for name, kind in part.lane.results.items()]
     named = [key.alias(name) for key, name in zip(keys, key_names(bound), strict=True)]
-    events = bound.events.select(
-        bucket.cast("int").alias(_BUCKET), *named, grid.pane(bound.micros).alias(PANE), *fields
+    marks = [bucket.cast("int").alias(_BUCKET), *named, grid.pane(bound.micros).alias(PANE)]
+    read = [bound.micros.alias(_MICROS), *work.objects.columns] if work.layout.objects else []
+    events = bound.events.select(*marks, *fields, *read)
+    kinds = events.schema.fields
+    arriving, width = _arrow(kinds), len(marks) + len(fields)
+    custom = dict(bound.query.aggregates)
+    back += [
+        T.StructField(column, T.DataType.fromDDL(custom[name].function.returns))
+        for name, column in work.object_names.items()
+    ]
+    schemas = Schemas(
+        _arrow(kinds[1:width]),
+        _arrow([*HEAD, *key_fields(bound), *back]),
+        _arrow([*kinds[1 : len(marks)], *kinds[width:]]) if read else None,
     )
-    arriving = _arrow(events.schema.fields)
-    schemas = Schemas(arriving.remove(0), _arrow([*HEAD, *key_fields(bound), *back]))
     leaving = [*HEAD, *key_fields(bound), *back] if work.layout.mode != "latest" else wide_fields(bound, back)
     # The tag of event time ends here: lateness is judged for each window, and not by Spark for the event.
     found = (
-        events.mapInArrow(Gathered(Gather(work.layout, labels(work.buckets)), arriving), "bucket int, rows binary")
+        events.mapInArrow(
+            Gathered(Gather(work.layout, labels(work.buckets)), arriving), "bucket int, rows binary, events binary"
+        )
         .groupBy("bucket")
         .transformWithState(
-            Windows(work.layout, schemas, work.fingerprint),
-            outputStructType="rows binary",
+            Windows(work.layout, schemas, work.fingerprint(kinds[1:width], kinds[width:])),
+            outputStructType=OUTPUT,
             outputMode="Append",
             timeMode="EventTime",
         )
+        .observe(KEPT, F.sum("slices").alias("slices"), F.sum("nodes").alias("nodes"))
         .mapInArrow(Unpacked(_arrow(leaving)), T.StructType(leaving))
     )
     shape = shown_wide if work.layout.mode == "latest" else shown_windows
-    return shape(bound, found, work.names, bound.query.windows, grid, parts)
+    return shape(bound, found, work.names, bound.query.windows, grid, parts, work.object_names)
 
 
 def use_rocksdb(spark: SparkSession) -> None:

@@ -12,7 +12,7 @@ from muntin.spark.crossing import HEAD, Named, identified, in_panes, key_fields,
 from muntin.spark.panes import BUCKET, PANE, finished, key_columns, panes, parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -73,23 +73,38 @@ def wide_fields(bound: Bound, results: Sequence[T.StructField]) -> list[T.Struct
 
 
 def shown_windows(
-    bound: Bound, found: DataFrame, names: Sequence[str], windows: Sequence[Window], grid: Grid, parts: Parts
+    bound: Bound,
+    found: DataFrame,
+    names: Sequence[str],
+    windows: Sequence[Window],
+    grid: Grid,
+    parts: Parts,
+    ready: Mapping[str, str] | None = None,
 ) -> DataFrame:
-    """Give windows their ids and times, and finish the aggregates."""
-    merged = _rebuilt(parts, "")
-    results = [finished(bound, name, merged).alias(name) for name in names]
+    """Give windows their ids and times, and finish the aggregates but those that are `ready`, in columns so named."""
+    merged, done = _rebuilt(parts, ""), ready or {}
+    results = [(F.col(done[n]) if n in done else finished(bound, n, merged)).alias(n) for n in names]
     return found.select(*identified(bound, windows, grid), *keys_back(bound), *results)
 
 
 def shown_wide(
-    bound: Bound, found: DataFrame, names: Sequence[str], windows: Sequence[Window], grid: Grid, parts: Parts
+    bound: Bound,
+    found: DataFrame,
+    names: Sequence[str],
+    windows: Sequence[Window],
+    grid: Grid,
+    parts: Parts,
+    ready: Mapping[str, str] | None = None,
 ) -> DataFrame:
-    """Finish the aggregates of each window in columns of their own."""
-    results = []
+    """Finish the aggregates of each window in columns of their own, but those that are `ready`."""
+    results, done = [], ready or {}
     for number, window in enumerate(windows):
         merged = _rebuilt(parts, f"_{number}")
         # A window without an event has nothing but nulls here, and every finish turns nulls into null.
-        results += [finished(bound, name, merged).alias(f"{name}_{window.id}") for name in names]
+        results += [
+            (F.col(f"{done[n]}_{number}") if n in done else finished(bound, n, merged)).alias(f"{n}_{window.id}")
+            for n in names
+        ]
     at = bound.instant(grid.start(F.col(_END)))
     return found.select(*keys_back(bound), at.alias("at"), *results)
 

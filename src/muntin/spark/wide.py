@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
-from muntin.declare.query import WINDOW_ID
+from muntin.declare.query import WINDOW, WINDOW_ID
 from muntin.errors import QueryError
 from muntin.spark.execute import execute
 from muntin.spark.panes import Grid, quoted
@@ -52,6 +52,29 @@ def pivoted(query: WindowQuery, result: DataFrame) -> DataFrame:
 def column(aggregate: str, window_id: str) -> str:
     """Name the column of an aggregate over a window."""
     return f"{aggregate}_{window_id}"
+
+
+def selected(query: WindowQuery, frame: DataFrame) -> DataFrame:
+    """Choose the columns of wide rows as a SELECT list names them, where it names keys and aggregates only."""
+    if query.outputs is None and query.having is None:
+        _check(query)
+        return frame.select(*(quoted(name) for name in _columns(query)))
+    named = dict(query.aggregates)
+    keys, columns = [], []
+    for name, text in query.outputs or ():
+        if text in query.keys:
+            keys.append(quoted(text).alias(name))
+        elif text in named:
+            columns += [quoted(column(text, window.id)).alias(column(name, window.id)) for window in query.windows]
+        elif text.partition(".")[0] not in (WINDOW_ID, WINDOW):
+            msg = f"wide rows hold keys and aggregates, and {name} is {text}: select those alone, and compute after"
+            raise QueryError(msg)
+    if query.having is not None:
+        msg = (
+            f"wide rows hold every window, and HAVING {query.having} chooses among them: leave it out, and filter after"
+        )
+        raise QueryError(msg)
+    return frame.select(*keys, quoted(AT), *columns)
 
 
 def _columns(query: WindowQuery) -> list[str]:

@@ -13,12 +13,13 @@ from muntin.stream.blob import decode, encode
 from muntin.stream.changed import changed
 from muntin.stream.clock import Clock
 from muntin.stream.latest import latest
+from muntin.stream.objects import EventSlices, with_objects
 from muntin.stream.rows import joined, merged
 from muntin.stream.slices import Slices
 from muntin.stream.windows import due
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator, Sequence
 
     from muntin.incremental.columnar_operator import Array
     from muntin.stream.layout import Layout
@@ -41,6 +42,8 @@ class Schemas:
 
     rows: pa.Schema
     windows: pa.Schema
+    events: pa.Schema | None = None
+    """Of the events themselves (keys, slice, time, inputs), where aggregates of objects ask for them."""
 
     def latest(self, layout: Layout) -> pa.Schema:
         """Give the columns of wide rows in the state: keys, of each window whether it is there, its results."""
@@ -59,36 +62,66 @@ def advance(
     schemas: Schemas,
     store: Store,
     clock: Clock | None,
-    blobs: Iterable[bytes],
+    blobs: Sequence[tuple[bytes, bytes]],
     batch: int,
     watermark: int,
 ) -> Told:
-    """Take the rows of a micro-batch, given as blobs, into the slices, and let windows leave as the mode says.
+    """Take the rows of a micro-batch, and its events, given as blobs, and let windows leave as the mode says.
 
     `watermark` is the one, in microseconds, by which windows are complete in this micro-batch.
     """
     late = watermark if clock is None else clock.late(batch, watermark)
     low, high = layout.passed(late), layout.passed(watermark)
     slices = Slices(layout, store, schemas.rows, {} if clock is None else clock.kept)
-    arrived = [decode(blob, schemas.rows) for blob in blobs if blob]
+    before = slices.known
+    arrived = [decode(rows, schemas.rows) for rows, _ in blobs if rows]
     taken = take(slices, joined(arrived), low) if arrived else None
+    finish = _Finish(slices, schemas, store)
+    finish.take([events for _, events in blobs if events], low)
     if layout.mode == "append":
-        leaving = list(due(slices, low, high))
+        leaving = list(finish(due(slices, low, high)))
     elif layout.mode == "update":
-        leaving = [] if taken is None else list(changed(slices, taken, low))
+        leaving = [] if taken is None else list(finish(changed(slices, taken, low)))
     else:
-        leaving = _latest(slices, schemas, store, low, high)
+        leaving = _latest(slices, schemas, store, low, high, finish)
     slices.close(high)
+    finish.close(before)
     end = layout.next_end(slices.known, high)
     timer = None if end is None else layout.timer(end)
     return Told(Clock(batch, watermark, timer, slices.index), leaving)
 
 
-def _latest(slices: Slices, schemas: Schemas, store: Store, low: int, high: int) -> list[pa.RecordBatch]:
+class _Finish:
+    """What windows still need that the lanes did not compute: the aggregates of objects, where there are any."""
+
+    def __init__(self, slices: Slices, schemas: Schemas, store: Store) -> None:
+        self._slices, self._schema = slices, schemas.events
+        self._events = None if schemas.events is None else EventSlices(slices.layout, store, schemas.events)
+
+    def take(self, blobs: list[bytes], low: int) -> None:
+        if self._events is None or self._schema is None or not blobs:
+            return
+        arrived = joined([decode(blob, self._schema) for blob in blobs])
+        panes = arrived.column(self._slices.layout.keys).to_numpy()
+        arrived = arrived.filter(pa.array(self._slices.layout.last_ends(panes) > low))
+        if arrived.num_rows:
+            self._events.add(arrived)
+
+    def __call__(self, leaving: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return leaving if self._events is None else with_objects(self._events, self._slices.known, leaving)
+
+    def close(self, before: Array) -> None:
+        if self._events is not None:
+            self._events.close(before, self._slices.known)
+
+
+def _latest(
+    slices: Slices, schemas: Schemas, store: Store, low: int, high: int, finish: _Finish
+) -> list[pa.RecordBatch]:
     schema = schemas.latest(slices.layout)
     blob = store.get(*_WIDE)
     before = pa.RecordBatch.from_pylist([], schema=schema) if blob is None else decode(blob, schema)
-    whole, leaving = latest(slices, before, low, high, schemas.windows)
+    whole, leaving = latest(slices, before, low, high, schemas.windows, finish)
     if leaving is None:
         return []
     if whole.num_rows:

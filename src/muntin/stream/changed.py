@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from muntin.stream.groups import grouping, key_codes
+from muntin.kernels.groups import grouping, key_codes
 from muntin.stream.rows import joined
 from muntin.stream.windows import Rows
 

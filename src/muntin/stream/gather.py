@@ -24,10 +24,11 @@ MOST: Final = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Gather:
-    """Turn events into rows of (bucket, blob): batches have the bucket, the keys, the pane and the lanes' columns.
+    """Turn events into rows of (bucket, rows, events): batches have the bucket, the keys, the pane, the lanes' columns.
 
-    `labels` are the numbers under which Spark knows the buckets. The first task of a micro-batch sends an empty blob
-    to each, so that every bucket learns of every batch with data, and of its watermark.
+    Where aggregates of objects ask for the events themselves, their time and what is read of them come after that,
+    and they leave as they are. `labels` are the numbers under which Spark knows the buckets. The first task of a
+    micro-batch sends empty blobs to each, so that every bucket learns of every batch with data, and of its watermark.
     """
 
     layout: Layout
@@ -36,10 +37,15 @@ class Gather:
     def __call__(self, batches: Iterator[pa.RecordBatch], *, first: bool) -> Iterator[pa.RecordBatch]:
         """Combine what one task reads."""
         if first:
-            yield _blobs(list(self.labels), [b""] * len(self.labels))
+            yield _blobs(list(self.labels), [b""] * len(self.labels), [b""] * len(self.labels))
         waiting: list[pa.RecordBatch] = []
         rows, least = 0, CHUNK
-        for batch in batches:
+        width = 2 + self.layout.keys + sum(lane.columns for lane in self.layout.lanes)
+        for whole in batches:
+            batch = whole
+            if self.layout.objects and batch.num_rows:
+                yield from self._events(batch, width)
+                batch = batch.select(range(width))
             waiting.append(batch)
             rows += batch.num_rows
             if rows < least:
@@ -62,7 +68,14 @@ class Gather:
         table, heads = merged(layout, rows, panes)
         return table.add_column(0, batch.schema.field(0), batch.column(0).take(pa.array(heads)))
 
-    def _leaving(self, table: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def _events(self, batch: pa.RecordBatch, width: int) -> Iterator[pa.RecordBatch]:
+        panes = self.layout.starts(batch.column(self.layout.keys + 1).to_numpy())
+        columns = [*batch.columns[: self.layout.keys + 1], pa.array(panes), *batch.columns[width:]]
+        yield from self._leaving(
+            pa.RecordBatch.from_arrays(columns, names=[f"_{n}" for n in range(len(columns))]), True
+        )
+
+    def _leaving(self, table: pa.RecordBatch, events: bool = False) -> Iterator[pa.RecordBatch]:
         buckets = table.column(0).to_numpy()
         order = np.argsort(buckets, kind="stable")
         table = table.take(pa.array(order))
@@ -75,9 +88,10 @@ class Gather:
             for at in range(start, stop, MOST):
                 labels.append(label)
                 blobs.append(encode(rows.slice(at, min(MOST, stop - at))))
-        yield _blobs(labels, blobs)
+        empty = [b""] * len(blobs)
+        yield _blobs(labels, empty, blobs) if events else _blobs(labels, blobs, empty)
 
 
-def _blobs(labels: list[int], blobs: list[bytes]) -> pa.RecordBatch:
-    arrays = [pa.array(labels, pa.int32()), pa.array(blobs, pa.binary())]
-    return pa.RecordBatch.from_arrays(arrays, names=["bucket", "rows"])
+def _blobs(labels: list[int], rows: list[bytes], events: list[bytes]) -> pa.RecordBatch:
+    arrays = [pa.array(labels, pa.int32()), pa.array(rows, pa.binary()), pa.array(events, pa.binary())]
+    return pa.RecordBatch.from_arrays(arrays, names=["bucket", "rows", "events"])

@@ -14,7 +14,7 @@ def labels(buckets: int) -> tuple[int, ...]:
     So every number of partitions that divides `buckets` gets as many of them in each. `buckets` is a power of two.
 
     >>> labels(4)
-    (4, 7, 1, 3)
+    (12, 6, 2, 0)
     >>> [spark_hash(label) % 4 for label in labels(4)]
     [0, 1, 2, 3]
     """

@@ -8,21 +8,29 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrow_rows import differs
-from muntin.stream.groups import key_codes
+from muntin.kernels.groups import key_codes
 from muntin.stream.windows import due_window
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from muntin.incremental.columnar_operator import Array
     from muntin.stream.slices import Slices
 
 
 def latest(
-    slices: Slices, before: pa.RecordBatch, low: int, high: int, schema: pa.Schema
+    slices: Slices,
+    before: pa.RecordBatch,
+    low: int,
+    high: int,
+    schema: pa.Schema,
+    finish: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
 ) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
     """Bring the wide rows up to pane `high`; give all of them, and those that changed with the instant in front.
 
     `before` holds the wide rows as of pane `low`: keys, then for each window whether it has an event, and its results.
-    A key that is in no window any more leaves once more, with nulls, and is forgotten.
+    `finish` adds what lanes do not compute. A key that is in no window any more leaves once more, with nulls, and is
+    forgotten.
     """
     layout = slices.layout
     width = (before.num_columns - layout.keys) // len(layout.windows)
@@ -32,7 +40,8 @@ def latest(
         due = layout.due(window, low, high)
         ends.append(layout.due(window, high - window.slide, high)[-1])
         if due:
-            found[number] = due_window(slices, number, due[-1], schema)
+            complete = next(finish(due_window(slices, number, due[-1])), None)
+            found[number] = pa.RecordBatch.from_pylist([], schema=schema) if complete is None else complete
     if not found:
         return before, None
     tables = [before.select(range(layout.keys)), *(part.select(range(2, 2 + layout.keys)) for part in found.values())]

@@ -9,6 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from muntin.incremental.columnar_operator import Array
+    from muntin.kernels.objects import ObjectAggregate
     from muntin.kernels.sweep import Lane
     from muntin.window.spec import Window
 
@@ -31,11 +32,8 @@ class Layout:
     trees: frozenset[int] = field(default_factory=frozenset)
     """The windows, by number, that are put together from a tree over slices and not slice by slice."""
     mode: Mode = "append"
-
-    @property
-    def columns(self) -> int:
-        """How many columns a row has."""
-        return self.keys + 1 + sum(lane.columns for lane in self.lanes)
+    objects: tuple[ObjectAggregate, ...] = ()
+    """The aggregates of Python objects, for which the events themselves are kept."""
 
     @property
     def reach(self) -> int:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from muntin.incremental.columnar_runs import reduce_runs
+from muntin.kernels.groups import grouping, key_codes
 from muntin.kernels.sweep import _Loaded as Loaded
 from muntin.stream.best import best_rows
-from muntin.stream.groups import grouping, key_codes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.incremental.columnar_runs import reduce_runs
+from muntin.kernels.groups import grouping, key_codes
 from muntin.kernels.sweep import Sweep, _Stretch
 from muntin.kernels.sweep import _Loaded as Loaded
 from muntin.stream import tree
-from muntin.stream.groups import grouping, key_codes
 from muntin.stream.rows import joined
 
 if TYPE_CHECKING:
@@ -57,15 +57,15 @@ def due(slices: Slices, low: int, high: int) -> Iterator[pa.RecordBatch]:
             yield from rows.windows(number, ends)
 
 
-def due_window(slices: Slices, number: int, end: int, schema: pa.Schema) -> pa.RecordBatch:
-    """Compute one window of every key that has a slice in it; without rows where no key has."""
-    start = end - slices.layout.windows[number].range
+def due_window(slices: Slices, number: int, end: int) -> Iterator[pa.RecordBatch]:
+    """Compute one window of every key that has a slice in it: one batch, or none where no key has."""
     if number in slices.layout.trees:
-        found = list(_from_tree(slices, number, end))
-    else:
-        parts = slices.between(start, end)
-        found = list(Rows.of(slices.layout, joined(parts)).window(number, start)) if parts else []
-    return found[0] if found else pa.RecordBatch.from_pylist([], schema=schema)
+        yield from _from_tree(slices, number, end)
+        return
+    start = end - slices.layout.windows[number].range
+    parts = slices.between(start, end)
+    if parts:
+        yield from Rows.of(slices.layout, joined(parts)).window(number, start)
 
 
 def _from_tree(slices: Slices, number: int, end: int) -> Iterator[pa.RecordBatch]:

@@ -58,7 +58,8 @@ def _moments(value: Input) -> Part:
         F.coalesce(x, F.lit(0.0)).alias("mean"),
         F.coalesce(x - x, F.lit(0.0)).alias("m2"),
     )
-    return Part(f"moments({value.token})", make, lambda partial: fold(partial, _merge_moments), lane, single)
+    merge = lambda partial: fold(partial, _merge_moments)  # noqa: E731
+    return Part(f"moments({value.token})", make, merge, lane, single, heavy=True)
 
 
 def _merge_moments(x: Column, y: Column) -> Column:
@@ -120,7 +121,7 @@ def occurrences(*, largest: bool) -> Callable[[list[Input]], Recipe]:
         name = f"{'max' if largest else 'min'}_count({value.token})"
         single = F.struct(value.column.isNotNull().cast("bigint").alias("n"), value.column.alias("extreme"))
         lane = _tally_lane(value, largest=largest)
-        part = Part(name, make, lambda partial: fold(partial, merge), lane, single)
+        part = Part(name, make, lambda partial: fold(partial, merge), lane, single, heavy=True)
         return Recipe(native, (part,), lambda parts: parts[name]["n"])
 
     return recipe

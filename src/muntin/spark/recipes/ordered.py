@@ -97,7 +97,8 @@ def _listed(value: Input, micros: Column, name: str, show: Callable[[Column], Co
     def finish(events: Column) -> Column:
         return show(F.transform(F.array_sort(events), lambda event: event["v"]))
 
-    part = Part(f"{name}({value.token})", events, lambda partial: F.flatten(F.collect_list(partial)))
+    merge = lambda partial: F.flatten(F.collect_list(partial))  # noqa: E731
+    part = Part(f"{name}({value.token})", events, merge, heavy=True)
     return Recipe(finish(events), (part,), lambda parts: finish(parts[part.name]))
 
 
@@ -108,5 +109,6 @@ def collect_distinct(inputs: list[Input]) -> Recipe:
         f"distinct({value.token})",
         F.collect_set(value.column),
         lambda partial: F.array_distinct(F.flatten(F.collect_list(partial))),
+        heavy=True,
     )
     return Recipe(F.array_sort(part.make), (part,), lambda parts: F.array_sort(parts[part.name]))

@@ -38,6 +38,8 @@ class Part:
     merge: Merge
     lane: Lane | None = None
     single: Column | None = None
+    heavy: bool = False
+    """Spark merges it in objects, row by row, and not in a hash table of numbers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ def approx_distinct(inputs: list[Input], lg_k: int) -> Recipe:
         f"hll({inputs[0].token}, {lg_k})",
         F.hll_sketch_agg(inputs[0].column, lg_k),
         lambda partial: F.hll_union_agg(partial, False),
+        heavy=True,
     )
     return _estimated(part, F.hll_sketch_estimate)
 
@@ -33,6 +34,7 @@ def theta(inputs: list[Input], lg_k: int) -> Recipe:
         f"theta({inputs[0].token}, {lg_k})",
         F.theta_sketch_agg(inputs[0].column, lg_k),
         lambda partial: F.theta_union_agg(partial, lg_k),
+        heavy=True,
     )
     return _estimated(part, F.theta_sketch_estimate)
 
@@ -45,6 +47,7 @@ def approx_quantile(inputs: list[Input], q: float, k: int) -> Recipe:
         f"kll({inputs[0].token}, {k})",
         F.kll_sketch_agg_double(inputs[0].column.cast("double"), k),
         lambda partial: F.kll_merge_agg_double(partial, k),
+        heavy=True,
     )
     # A sketch of no values has no quantile to give.
     return _estimated(

@@ -1,0 +1,159 @@
+"""`muntin run --stream`: files that keep coming, and windows written as the watermark passes them, each once."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from muntin.commands.stream_job import doubled
+from muntin.commands.stream_manifest import Manifest, as_options, refuse_columns
+from muntin.commands.stream_progress import COUNTED, Streamed, Totals, as_dict, as_text, counts, live
+from muntin.errors import MuntinError
+from muntin.from_sql import sql
+from muntin.spark.files import _READ, _WRITE, is_there, local_path, read, reason, writable
+from muntin.spark.progress import waiting
+from muntin.stream_plan import StreamPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.types import StructType
+
+    from muntin.commands.stream_job import Job
+
+# So long between two looks at how far a stream is.
+_SECONDS: Final = 0.2
+
+
+def stream(spark: SparkSession, job: Job, *, as_data: bool) -> None:
+    """Run a job until it ends or is stopped, and say what it came to."""
+    with waiting("looking at the files that are there"):
+        schema = _columns(job, read(spark, job.source).schema)
+        asked = sql(
+            job.text,
+            time=job.when,
+            watermark=f"{job.watermark}us",
+            # In capitals no name is that of one of `sql`'s own parameters.
+            **{job.source.name.upper(): _events(spark, job, schema)},
+        )
+        plan = asked.plan(optimizer=job.optimizer)
+        assert isinstance(plan, StreamPlan)
+    if job.target is None:
+        click.echo(json.dumps(plan.to_dict(), indent=2) if as_data else plan.explain())
+        return
+    if plan.refusal and job.mode != "append":
+        msg = f"--output-mode {job.mode} needs the shared plan, and this query runs natively: {plan.refusal}"
+        raise MuntinError(msg)
+    began = time.perf_counter()
+    query = _start(spark, job, plan, schema)
+    totals, stopped = _follow(query, Totals(len(asked.windows) if plan.refusal else 1))
+    found = Streamed(plan, job.source, job.target, job.checkpoint, totals, time.perf_counter() - began, stopped)
+    error = query.exception()
+    if error is not None:
+        raise MuntinError(_failure(str(error), job.checkpoint)) from error
+    click.echo(json.dumps(as_dict(found), indent=2) if as_data else as_text(found))
+    if stopped:
+        raise click.exceptions.Exit(1)
+
+
+def _columns(job: Job, found: StructType) -> StructType:
+    """Settle the columns of the input: those of the first start, unless they changed."""
+    from pyspark.sql.types import StructType
+
+    if job.manifest is None:
+        return found
+    kept = StructType.fromJson(dict(job.manifest.schema))
+    before, now = ([(field.name, field.dataType.simpleString()) for field in one.fields] for one in (kept, found))
+    refuse_columns(before, now)
+    return kept
+
+
+def _events(spark: SparkSession, job: Job, schema: StructType) -> DataFrame:
+    source = job.source
+    reader = spark.readStream.format(source.format).options(**_READ[source.format])
+    # A delta table knows its columns, and takes none from outside.
+    reader = reader if source.format == "delta" else reader.schema(schema)
+    return (reader if job.files is None else reader.option("maxFilesPerTrigger", job.files)).load(source.path)
+
+
+def _start(spark: SparkSession, job: Job, plan: StreamPlan, schema: StructType) -> StreamingQuery:
+    from muntin.stream.labels import buckets_for
+
+    assert job.target is not None
+    buckets = job.buckets
+    if buckets is None:
+        buckets = buckets_for(int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200))
+    result = plan.stream(mode=job.mode, buckets=buckets)
+    ids = [window.id for window in plan.query.windows]
+    counted = result.observe(COUNTED, *counts(result.columns, plan.query.outputs, ids))
+    rows = writable(counted, job.target.format)
+    if job.place is not None and job.manifest is None:
+        if local_path(job.target.path) is None and is_there(spark, job.target.path):
+            raise MuntinError(doubled(job))
+        Manifest(job.text, job.said(buckets), schema.jsonValue()).write(job.place)
+    return (
+        rows.writeStream.format(job.target.format)
+        .options(**_WRITE[job.target.format])
+        .option("path", job.target.path)
+        .option("checkpointLocation", job.checkpoint)
+        .outputMode("append")
+        .trigger(**job.trigger)
+        .start()
+    )
+
+
+def _follow(query: StreamingQuery, totals: Totals) -> tuple[Totals, bool]:
+    """Show how far a query is until it ends; when asked to stop, let the batch that runs come to its end."""
+    asked_at: int | None = None
+    with live() as show, _signals() as asked:
+        while query.isActive:
+            time.sleep(_SECONDS)
+            totals = totals.catch_up(query)
+            show(totals)
+            if not asked:
+                continue
+            if asked_at is None:
+                asked_at = totals.last
+                click.echo("stopping after the batch that runs; again Ctrl-C stops at once", err=True)
+            status = query.status
+            idle = not status["isTriggerActive"] or not status["isDataAvailable"]
+            if idle or totals.last > asked_at or len(asked) > 1:
+                query.stop()
+    return totals.catch_up(query), bool(asked)
+
+
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """Gather the signals that ask to stop; Spark's own answer to Ctrl-C would be to break off what runs."""
+    asked: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    before = {
+        number: signal.signal(number, lambda number, frame: asked.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _failure(text: str, checkpoint: str) -> str:
+    """Say why a stream failed, and that nothing is lost."""
+    own = re.search(r"muntin\.errors\.\w+: ([^\n]+)", text)
+    if own is not None:
+        return as_options(own[1].strip())
+    why = re.sub(r"^\[STREAM_FAILED\].*?terminated with exception: ", "", text, flags=re.DOTALL)
+    goes_on = f"What is written stands, and the next start goes on from {checkpoint}"
+    return f"the stream failed: {reason(Exception(why))} {goes_on}"
