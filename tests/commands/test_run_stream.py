@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import os
 import random
@@ -20,8 +21,9 @@ from click.testing import CliRunner, Result
 
 from muntin.cli import main
 from muntin.commands import run as run_command
+from muntin.commands import stream as stream_command
 from muntin.commands import stream_progress
-from muntin.commands.stream_manifest import NAME
+from muntin.commands.stream_manifest import NAME, Manifest, find
 from muntin.commands.stream_progress import Totals
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ GROUP BY device, Windows(
 """
 FIRST, STEP = datetime(2026, 1, 5), timedelta(minutes=10)
 Event = dict[str, Any]
-Row = tuple[str, str, datetime, float, int, int]
+Row = tuple[str, str, datetime, float, float, int]
 
 
 def events_of(number: int) -> list[Event]:
@@ -139,7 +141,8 @@ def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[
         add(place.input, number, events_of(number))
     said = [place.run()]
     for number in range(3, 5):
-        add(place.input, number, events_of(number))
+        # A column that the query does not read may come.
+        add(place.input, number, [event | {"more": 1} for event in events_of(number)])
     add(place.input, 5, END)
     return place, [*said, place.run(buckets=4)]
 
@@ -192,9 +195,8 @@ def test_ctrl_c_lets_the_batch_end_and_the_next_start_goes_on(spark: SparkSessio
         add(place.input, number, events_of(number))
 
     def interrupt() -> None:
-        commits = place.checkpoint / "commits"
-        while not (commits / "0").exists():
-            time.sleep(0.05)
+        while not (place.checkpoint / "offsets" / "1").exists():
+            time.sleep(0.02)
         os.kill(os.getpid(), signal.SIGINT)
 
     before = signal.getsignal(signal.SIGINT)
@@ -206,6 +208,8 @@ def test_ctrl_c_lets_the_batch_end_and_the_next_start_goes_on(spark: SparkSessio
     assert f"go on stopped by Ctrl-C; the same command goes on from the checkpoint {place.checkpoint}" in said
     assert "open slices" in said
     assert signal.getsignal(signal.SIGINT) is before
+    # The second batch had begun.
+    assert (place.checkpoint / "commits" / "1").exists()
     add(place.input, 3, END)
     place.run()
     assert written(spark, place.out) == by_hand([event for number in range(3) for event in events_of(number)])
@@ -313,7 +317,7 @@ def test_another_query_is_refused_and_what_changed_is_said(ran: tuple[Place, lis
     before = snapshot(place.root)
     changes = {
         ("minute, 30, 10", "minute, 20, 10"): (
-            "the windows changed (without 30 min: 30m every 10m and with 30 min: 20m every 10m)"
+            "the windows changed (without 30 min: 30m/10m and with 30 min: 20m/10m)"
         ),
         ("MIN(temp)", "MAX(temp)"): "the aggregates changed (without low=min(temp) and with low=max(temp))",
         ("device, Windows", "Windows"): "the keys were ['device'] and are []",
@@ -389,19 +393,51 @@ def test_what_a_worker_refuses_is_said_without_the_way_through_the_jvm(spark: Sp
     # As though the manifest had never been there: another query, and a manifest that says so.
     place.query.write_text(QUERY.replace("minute, 30, 10", "minute, 20, 10"))
     manifest = place.checkpoint / NAME
-    manifest.write_text(manifest.read_text().replace("30m every 10m", "20m every 10m"))
+    manifest.write_text(manifest.read_text().replace("30m/10m", "20m/10m"))
     add(place.input, 1, events_of(1))
     said = refused(*place.arguments(trigger="available-now"))
     assert said.startswith("the checkpoint belongs to another query: the windows changed (without 30 min: 30m")
-    # The state is as it was: the first query goes on.
-    place.query.write_text(QUERY)
-    manifest.write_text(manifest.read_text().replace("20m every 10m", "30m every 10m"))
-    add(place.input, 2, END)
-    place.run()
-    assert written(spark, place.out) == by_hand([*events_of(0), *events_of(1)])
+    # In the words of the worker, and not of the manifest.
+    assert said.endswith("Go on with the query that wrote it, or start this one with a new checkpoint")
 
 
 # --- its parts
+
+
+def test_a_manifest_binds_once_its_stream_has_read_something(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "ck"
+    assert find(checkpoint) is None
+    manifest = Manifest("SELECT", {"keys": ["k"], "where": None}, {"type": "struct", "fields": []})
+    manifest.write(checkpoint)
+    assert [place.name for place in checkpoint.iterdir()] == [NAME]
+    assert find(checkpoint) is None
+    (checkpoint / "offsets").mkdir()
+    (checkpoint / "offsets" / "0").write_text("v1\n{}\n{}")
+    assert find(checkpoint) == manifest
+
+
+def test_a_failure_is_told_by_its_first_words_and_its_root() -> None:
+    class Captured(Exception):
+        _cause: Exception | None = None
+
+    def told(*texts: str) -> str:
+        errors = [Captured(text) for text in texts]
+        for error, cause in itertools.pairwise(errors):
+            error._cause = cause
+        return stream_command._failure(errors[0], "/ck")
+
+    assert told(
+        "[X] It broke. SQLSTATE: 1\n=== Streaming Query ===", "a.B: [X] It broke.", "c.DException: No space"
+    ) == ("the stream failed: [X] It broke: No space. What is written stands, and the next start goes on from /ck")
+    assert told("[CANNOT_LOAD_STATE_STORE] No.", "e.FException: Checksum error: /ck/1.zip").endswith(
+        "Checksum error: /ck/1.zip. Put /ck back from a copy, or start with a new checkpoint and a new output"
+    )
+    assert (
+        told(
+            "[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted\nx", "muntin.errors.StateError: a\nb"
+        )
+        == "a"
+    )
 
 
 def test_a_terminal_sees_totals_in_place(monkeypatch: pytest.MonkeyPatch) -> None:

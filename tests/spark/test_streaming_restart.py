@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from muntin.query import Query
 
 PARTITIONS = "spark.sql.shuffle.partitions"
+NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
 
 
 def asked(frame: DataFrame, **changes: Any) -> Query:
@@ -41,11 +42,16 @@ def asked(frame: DataFrame, **changes: Any) -> Query:
     )
 
 
-def refusal(frame: DataFrame, checkpoints: Path) -> str:
-    """Start a query that must not go on, and give what its user reads first: all before the JVM's trace."""
+def refusal(frame: DataFrame, checkpoint: Path) -> str:
+    """Start a query that must not go on, and give what its user reads first, before all that Spark tells of it."""
+    writer = frame.writeStream.format("noop").option("checkpointLocation", str(checkpoint))
+    started = writer.trigger(availableNow=True).start()
     with pytest.raises(StreamingQueryException) as caught:
-        emitted({"ours": frame}, checkpoints)
-    return re.split(r"\n\s*at |JVM stacktrace", str(caught.value))[0]
+        started.awaitTermination()
+    first, told, _ = str(caught.value).partition("=== Streaming Query ===")
+    assert told
+    assert "\n\tat " not in first
+    return first
 
 
 def both(query: Query, checkpoints: Path, **how: Any) -> dict[str, Emitted]:
@@ -54,7 +60,7 @@ def both(query: Query, checkpoints: Path, **how: Any) -> dict[str, Emitted]:
 
 def test_another_number_of_shuffle_partitions(spark: SparkSession, tmp_path: Path) -> None:
     # Spark keeps the checkpoint's own number; the buckets follow the session's unless they are given.
-    batches = drawn(11, 6)
+    batches = drawn(22, 6)
     query = asked(read(spark, write(tmp_path / "in", batches[:3])))
     first = both(query, tmp_path)
     write(tmp_path / "in", batches[3:], 3)
@@ -62,7 +68,7 @@ def test_another_number_of_shuffle_partitions(spark: SparkSession, tmp_path: Pat
     assert before == "4"
     spark.conf.set(PARTITIONS, "7")
     try:
-        said = refusal(query.plan().stream(), tmp_path)
+        said = refusal(query.plan().stream(), tmp_path / "ours")
         then = both(query, tmp_path, buckets=4)
     finally:
         spark.conf.set(PARTITIONS, before)
@@ -75,7 +81,7 @@ def test_another_number_of_shuffle_partitions(spark: SparkSession, tmp_path: Pat
 
 
 def test_a_changed_query_is_refused_and_the_first_one_goes_on(spark: SparkSession, tmp_path: Path) -> None:
-    batches = drawn(12, 6)
+    batches = drawn(27, 6)
     source = read(spark, write(tmp_path / "in", batches[:3]))
     query = asked(source)
     first = both(query, tmp_path)
@@ -94,14 +100,14 @@ def test_a_changed_query_is_refused_and_the_first_one_goes_on(spark: SparkSessio
         "the keys were ['k string'] and are ['s string']": asked(source, keys="s"),
         "the keys were ['k string'] and are []": asked(source, keys=[]),
         "the keys were ['k string'] and are ['k int']": asked(source.withColumn("k", F.length("k"))),
-        "late=last(s) string": asked(narrow),
+        "column last(s).v was string and is integer now": asked(narrow),
     }
     for words, other in changed.items():
-        said = refusal(other.plan().stream(), tmp_path)
+        said = refusal(other.plan().stream(), tmp_path / "ours")
         assert "StateError: the checkpoint belongs to another query: " in said
         assert words in said
         assert "start this one with a new checkpoint" in said
-    said = refusal(query.plan().stream(mode="update"), tmp_path)
+    said = refusal(query.plan().stream(mode="update"), tmp_path / "ours")
     assert "the output mode was append and is update" in said
     then = both(query, tmp_path)
     assert then["ours"].rows == then["native"].rows
@@ -129,7 +135,7 @@ def test_a_checkpoint_of_the_first_version_goes_on(spark: SparkSession, tmp_path
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_sink_that_fails_is_heard_and_started_again(spark: SparkSession, tmp_path: Path, when: str) -> None:
-    query = asked(read(spark, write(tmp_path / "in", drawn(14, 6))))
+    query = asked(read(spark, write(tmp_path / "in", drawn(28, 6))))
     failing, msg = {3: when}, "the disk is full"
 
     def deliver(batch: DataFrame, number: int) -> None:
@@ -177,6 +183,9 @@ def test_damaged_state_is_refused_in_words(
         def __init__(self, state: Any) -> None:
             self._state = state
 
+        def getValue(self, place: Any) -> Any:
+            return self._state.getValue(place)
+
         def updateValue(self, place: Any, value: Any) -> None:
             self._state.updateValue(place, (value[0][: len(value[0]) // 2],))
 
@@ -185,13 +194,17 @@ def test_damaged_state_is_refused_in_words(
 
         def init(self, handle: Any) -> None:
             super().init(handle)
-            self._slices = Torn(self._slices)
+            self._slices = Torn(self._slices)  # type: ignore[assignment]
 
-    batches = drawn(16, 6)
+    batches = drawn(22, 2)
     query = asked(read(spark, write(tmp_path / "in", batches[:1])))
-    with monkeypatch.context() as patch:
-        patch.setattr("muntin.spark.streaming.Windows", Careless)
+    monkeypatch.setattr("muntin.spark.streaming.Windows", Careless)
+    spark.conf.set(NO_DATA, "false")
+    try:
         emitted({"ours": query.plan().stream()}, tmp_path)
-    write(tmp_path / "in", batches[1:2], 1)
-    said = refusal(query.plan().stream(), tmp_path)
-    assert re.search(r"StateError: state of \d+ bytes is damaged", said)
+    finally:
+        spark.conf.unset(NO_DATA)
+    monkeypatch.undo()
+    write(tmp_path / "in", batches[1:], 1)
+    said = refusal(query.plan().stream(), tmp_path / "ours")
+    assert re.search(r"StateError: state of \d+ bytes is damaged, or was written for other columns: ", said)

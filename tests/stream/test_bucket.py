@@ -250,8 +250,46 @@ def streams(draw: st.DrawFn) -> tuple[Layout, list[Batch]]:
 
 
 @seed(20261116)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(streams())
 def test_windows_leave_when_and_with_what_they_would_by_hand(stream: tuple[Layout, list[Batch]]) -> None:
     layout, batches = stream
     assert run(layout, batches) == by_hand(layout, batches)
+
+
+@st.composite
+def slow_streams(draw: st.DrawFn) -> tuple[Layout, list[Batch]]:
+    """Windows that overlap many times, a watermark that creeps, events that are late for some of them."""
+    windows = (Window(64, 1), Window(48, 2), Window(5, 5))
+    layout = Layout(1, windows, LANES, 1, 0, frozenset([0, 1]))
+    batches: list[Batch] = []
+    watermark = 100
+    for _ in range(draw(st.integers(6, 14))):
+        times = st.integers(watermark - 60, watermark + 10)
+        events = draw(st.lists(st.tuples(st.sampled_from("ab"), times, st.integers(-9, 9)), min_size=1, max_size=6))
+        batches.append((events, watermark))
+        watermark += draw(st.sampled_from([0, 1, 2]))
+    return layout, [*batches, ([], watermark + 200)]
+
+
+@seed(20261117)
+@settings(max_examples=60, deadline=None)
+@given(slow_streams())
+def test_late_events_reach_the_nodes_above_their_slices(stream: tuple[Layout, list[Batch]]) -> None:
+    layout, batches = stream
+    assert run(layout, batches) == by_hand(layout, batches)
+
+
+def test_a_slide_of_a_long_window_reads_few_blobs() -> None:
+    """24 hours by the minute: a slide reads about as many blobs as the tree has levels, not 1,440."""
+    layout = Layout(1, (Window(1440, 1),), LANES, 1, 0, frozenset([0]))
+    store, clock = Kept(), None
+    for minute in range(1600):
+        told = advance(layout, SCHEMAS, store, clock, blobs(layout, [("a", minute, 1)]), minute, minute)
+        clock = told.clock
+        if minute == 1500:
+            store.reads = store.writes = 0
+    assert store.reads / 99 < 30
+    assert store.writes / 99 < 4
+    assert len([index for level, index in store if not level]) == 1440
+    assert len(store) < 2 * 1440 + 20

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from muntin.commands.stream_job import doubled
-from muntin.commands.stream_manifest import Manifest, as_options, refuse_columns
+from muntin.commands.stream_manifest import NEW, Manifest, as_options, refuse_columns
 from muntin.commands.stream_progress import COUNTED, Streamed, Totals, as_dict, as_text, counts, live
 from muntin.errors import MuntinError
 from muntin.from_sql import sql
-from muntin.spark.files import _READ, _WRITE, is_there, local_path, read, reason, writable
+from muntin.spark.files import READ, WRITE, is_there, local_path, read, reason, writable
 from muntin.spark.progress import waiting
 from muntin.stream_plan import StreamPlan
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.types import StructType
 
     from muntin.commands.stream_job import Job
@@ -59,7 +59,7 @@ def stream(spark: SparkSession, job: Job, *, as_data: bool) -> None:
     found = Streamed(plan, job.source, job.target, job.checkpoint, totals, time.perf_counter() - began, stopped)
     error = query.exception()
     if error is not None:
-        raise MuntinError(_failure(str(error), job.checkpoint)) from error
+        raise MuntinError(_failure(error, job.checkpoint)) from error
     click.echo(json.dumps(as_dict(found), indent=2) if as_data else as_text(found))
     if stopped:
         raise click.exceptions.Exit(1)
@@ -79,7 +79,7 @@ def _columns(job: Job, found: StructType) -> StructType:
 
 def _events(spark: SparkSession, job: Job, schema: StructType) -> DataFrame:
     source = job.source
-    reader = spark.readStream.format(source.format).options(**_READ[source.format])
+    reader = spark.readStream.format(source.format).options(**READ[source.format])
     # A delta table knows its columns, and takes none from outside.
     reader = reader if source.format == "delta" else reader.schema(schema)
     return (reader if job.files is None else reader.option("maxFilesPerTrigger", job.files)).load(source.path)
@@ -102,7 +102,7 @@ def _start(spark: SparkSession, job: Job, plan: StreamPlan, schema: StructType) 
         Manifest(job.text, job.said(buckets), schema.jsonValue()).write(job.place)
     return (
         rows.writeStream.format(job.target.format)
-        .options(**_WRITE[job.target.format])
+        .options(**WRITE[job.target.format])
         .option("path", job.target.path)
         .option("checkpointLocation", job.checkpoint)
         .outputMode("append")
@@ -111,8 +111,11 @@ def _start(spark: SparkSession, job: Job, plan: StreamPlan, schema: StructType) 
     )
 
 
-def _follow(query: StreamingQuery, totals: Totals) -> tuple[Totals, bool]:
-    """Show how far a query is until it ends; when asked to stop, let the batch that runs come to its end."""
+def _follow(query: StreamingQuery, totals: Totals) -> tuple[Totals, str]:
+    """Show how far a query is until it ends; when asked to stop, let the batch that runs come to its end.
+
+    What it comes to, and by which signal it was stopped, if it was.
+    """
     asked_at: int | None = None
     with live() as show, _signals() as asked:
         while query.isActive:
@@ -122,24 +125,27 @@ def _follow(query: StreamingQuery, totals: Totals) -> tuple[Totals, bool]:
             if not asked:
                 continue
             if asked_at is None:
+                # The batch before may have ended since the last look.
+                totals = totals.catch_up(query)
                 asked_at = totals.last
                 click.echo("stopping after the batch that runs; again Ctrl-C stops at once", err=True)
             status = query.status
             idle = not status["isTriggerActive"] or not status["isDataAvailable"]
             if idle or totals.last > asked_at or len(asked) > 1:
                 query.stop()
-    return totals.catch_up(query), bool(asked)
+    stopped = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}[asked[0]] if asked else ""
+    return totals.catch_up(query), stopped
 
 
 @contextmanager
-def _signals() -> Iterator[list[int]]:
+def _signals() -> Iterator[list[signal.Signals]]:
     """Gather the signals that ask to stop; Spark's own answer to Ctrl-C would be to break off what runs."""
-    asked: list[int] = []
+    asked: list[signal.Signals] = []
     if threading.current_thread() is not threading.main_thread():
         yield asked
         return
     before = {
-        number: signal.signal(number, lambda number, frame: asked.append(number))
+        number: signal.signal(number, lambda number, frame: asked.append(signal.Signals(number)))
         for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
@@ -149,11 +155,31 @@ def _signals() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _failure(text: str, checkpoint: str) -> str:
-    """Say why a stream failed, and that nothing is lost."""
-    own = re.search(r"muntin\.errors\.\w+: ([^\n]+)", text)
+def _failure(error: BaseException, checkpoint: str) -> str:
+    """Say why a stream failed, and what to do."""
+    causes = [str(each) for each in _causes(error)]
+    own = re.search(r"muntin\.errors\.\w+: ([^\n]+)", "\n".join(causes))
     if own is not None:
         return as_options(own[1].strip())
-    why = re.sub(r"^\[STREAM_FAILED\].*?terminated with exception: ", "", text, flags=re.DOTALL)
-    goes_on = f"What is written stands, and the next start goes on from {checkpoint}"
-    return f"the stream failed: {reason(Exception(why))} {goes_on}"
+    first, root = (_first_line(text) for text in (causes[0], causes[-1]))
+    why = first if root in first else f"{first}: {root}"
+    if "STATE_STORE" in first or checkpoint in root:
+        return f"the checkpoint cannot be read: {why}. Put {checkpoint} back from a copy, or {NEW}"
+    return f"the stream failed: {why}. What is written stands, and the next start goes on from {checkpoint}"
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        # PySpark keeps what the JVM says of causes there; over Connect there is nothing of the kind.
+        error = getattr(error, "_cause", None)
+
+
+def _first_line(text: str) -> str:
+    r"""Take what went wrong out of a message of the JVM's.
+
+    >>> _first_line("java.io.IOException: No space left on device\n at java.io")
+    'No space left on device'
+    """
+    text = re.sub(r"^(\[STREAM_FAILED\].*?terminated with exception: |[\w.$]+(Exception|Error): )", "", text.strip())
+    return reason(Exception(text)).rstrip(".")

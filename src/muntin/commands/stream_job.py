@@ -14,7 +14,7 @@ from muntin.commands.summary import Target
 from muntin.duration import format_duration, parse_duration
 from muntin.errors import DurationError, MuntinError, StateError
 from muntin.spark.files import check_output, format_of, local_path
-from muntin.spark.session import _NO_SPARK
+from muntin.spark.session import NO_SPARK
 from muntin.stream.layout import Mode
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def prepared(
     try:
         from muntin.spark.streaming import check_buckets
     except ImportError as error:
-        raise MuntinError(_NO_SPARK) from error
+        raise MuntinError(NO_SPARK) from error
     watermark = _duration("--watermark", given["watermark"])
     trigger: dict[str, Any] = {"processingTime": "0 seconds"}
     if given["trigger"] == NOW:
@@ -229,8 +229,8 @@ def _placed(job: Job, output: str | None, form: str | None) -> Job:
         assert job.place is not None
         kept = manifest.plan.get("buckets")
         manifest.refuse(job.said(kept if job.buckets is None else job.buckets))
-        job = replace(job, buckets=kept)
         refuse_damage(job.place)
+        job = replace(job, buckets=kept)
     _check_written(job, local_path(output))
     return job
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 NAME: Final = "muntin.json"
 _FORM: Final = 1
-_NEW: Final = "start with a new checkpoint and a new output"
-_ADVICE: Final = f"Go on with what wrote it, or {_NEW}: all files are read again then"
+NEW: Final = "start with a new checkpoint and a new output"
+_ADVICE: Final = f"Go on with what wrote it, or {NEW}: all files are read again then"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +75,10 @@ def find(checkpoint: Path) -> Manifest | None:
     except (OSError, ValueError, KeyError, TypeError) as error:
         msg = (
             f"{place}, which says what the checkpoint belongs to, is damaged ({type(error).__name__}: {error}). "
-            f"Put it back from a copy, or {_NEW}"
+            f"Put it back from a copy, or {NEW}"
         )
         raise StateError(msg) from error
-    msg = (
-        f"{place} has version {version}, and this muntin reads {_FORM}. Go on with the muntin that wrote it, or {_NEW}"
-    )
+    msg = f"{place} has version {version}, and this muntin reads {_FORM}. Go on with the muntin that wrote it, or {NEW}"
     raise StateError(msg)
 
 
@@ -119,7 +117,7 @@ def refuse_columns(before: list[tuple[str, str]], now: list[tuple[str, str]]) ->
     if changed:
         msg = (
             f"the input changed: {'; '.join(changed)}. The checkpoint's slices hold the columns as they were: "
-            f"take the files of another form away, or {_NEW}"
+            f"take the files of another form away, or {NEW}"
         )
         raise StateError(msg)
 
@@ -140,7 +138,7 @@ def refuse_damage(checkpoint: Path) -> None:
     looked_at += _numbered(checkpoint / "offsets")[-2:] + _numbered(checkpoint / "commits")[-1:]
     for place in looked_at:
         if not _whole(place.read_text(encoding="utf-8", errors="replace"), log=place.name != "metadata"):
-            msg = f"the checkpoint is damaged: {place} was cut short. Put it back from a copy, or {_NEW}"
+            msg = f"the checkpoint is damaged: {place} was cut short. Put it back from a copy, or {NEW}"
             raise StateError(msg)
 
 

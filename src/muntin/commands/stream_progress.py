@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import Column
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
     from rich.table import Table
 
     from muntin.commands.summary import Target
@@ -160,7 +160,8 @@ class Streamed:
     checkpoint: str
     totals: Totals
     seconds: float
-    stopped: bool
+    stopped: str
+    """By which signal it was stopped; empty where it came to its end."""
 
     @property
     def by_window(self) -> dict[str, int]:
@@ -198,7 +199,7 @@ def _said(run: Streamed) -> Iterator[tuple[str, str]]:
         yield "state", f"{kept}{totals.state_rows:,} rows, {size(totals.state_bytes)}"
     if totals.watermark is not None:
         yield "so far", f"windows that end by {instant(totals.watermark)} UTC, the watermark, are complete"
-    why = "stopped by Ctrl-C; " if run.stopped else ""
+    why = f"stopped by {run.stopped}; " if run.stopped else ""
     yield "go on", f"{why}the same command goes on from the checkpoint {run.checkpoint}"
 
 
@@ -222,5 +223,5 @@ def as_dict(run: Streamed) -> dict[str, Any]:
             "bytes": totals.state_bytes,
         },
         "seconds": run.seconds,
-        "stopped": run.stopped,
+        "stopped": bool(run.stopped),
     }

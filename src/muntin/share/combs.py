@@ -20,7 +20,8 @@ Comb: TypeAlias = tuple[int, int]
 Cut: TypeAlias = Literal["pairs", "cutty", "panes"]
 CUTS: Final[tuple[Cut, ...]] = ("pairs", "cutty", "panes")
 
-# Up to this step slides are thinned by a sieve, which takes a byte for each number below.
+# So many slides, up to so long, are thinned by a sieve, which takes a byte for each number below the longest.
+SIEVED: Final = 1_000
 SIEVE: Final = 50_000_000
 # With fewer steps kept than this it is quicker to try them all than to find a step's divisors.
 FEW: Final = 64
@@ -82,7 +83,7 @@ def thin(combs: Iterable[Comb]) -> tuple[Comb, ...]:
 def _sieved(combs: set[Comb]) -> set[Comb]:
     """Cross out the multiples among many slides without a phase, as Eratosthenes did."""
     slides = sorted(step for step, phase in combs if not phase)
-    if len(slides) < FEW or slides[-1] > SIEVE:
+    if len(slides) < SIEVED or slides[-1] > SIEVE:
         return combs
     crossed = np.zeros(slides[-1] + 1, np.bool_)
     multiples = set()

@@ -110,7 +110,7 @@ class _Calls:
         return call
 
     def looking(self, final: Any) -> Callable[[int, int], Any]:
-        """Count what one walk along the deque looks at: each result, and the places up to that of the shortest range."""
+        """Count what a walk along the deque looks at: each result, and the places up to that of the shortest range."""
         answer = final.answer
         last: list[tuple[int, int]] = [(-1, -1)]
 

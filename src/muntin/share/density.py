@@ -14,8 +14,8 @@ from muntin.share.combs import Comb, thin
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Combs looked at, over all splits: about a second.
-WORK: Final = 300_000
+# Combs looked at, over all splits: some seconds.
+WORK: Final = 200_000
 # The bits of the least common denominator: an exact fraction of more takes long to multiply.
 BITS: Final = 100_000
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from muntin.errors import WindowError
 from muntin.share.combs import Comb, combs_of, evenly, thin
-from muntin.share.density import Exhausted, density
+from muntin.share.density import WORK, Exhausted, density
 from muntin.window.edges import brief
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 Terms: TypeAlias = dict[Comb, int]
 """A union of combs as a sum of combs with whole coefficients."""
 
-# Two sums are multiplied out term by term: this many products take some hundredths of a second.
-MEETS: Final = 10_000
+# With more terms than this, splitting by prime divisors is quicker.
+TERMS: Final = 256
 # A longer composite slide is not computed: it has 20,000 digits, and serves for display alone.
 BITS: Final = 1 << 16
 
@@ -77,23 +77,13 @@ def edge_rate(slides: Iterable[int]) -> Fraction:
 
 
 def rate_of(combs: tuple[Comb, ...]) -> Fraction:
-    """Count the edges of combs per unit of time; combs must be thin.
-
-    Inclusion and exclusion first, where terms with the same intersection add up; where even so there are too many,
-    the stretches without an edge are split by prime divisors (`muntin.share.density`).
+    """Count the edges of thin combs per unit of time, or say why that cannot be done.
 
     >>> rate_of(((4, 0), (6, 0))), rate_of(((4, 1), (6, 0)))
     (Fraction(1, 3), Fraction(5, 12))
     """
-    terms: Terms | None = {}
-    for comb in combs:
-        terms = union(terms, {comb: 1})
-        if terms is None:
-            break
-    if terms is not None:
-        return rate(terms)
     try:
-        return density(combs)
+        return count_edges(combs)
     except Exhausted as error:
         steps = [step for step, _ in combs]
         period = composite(steps)
@@ -107,8 +97,22 @@ def rate_of(combs: tuple[Comb, ...]) -> Fraction:
         raise WindowError(msg) from error
 
 
-def union(one: Mapping[Comb, int], other: Mapping[Comb, int]) -> Terms | None:
-    """Write the union of two sums of combs as a sum: |A or B| = |A| + |B| - |A and B|; None where it has too many terms.
+def count_edges(combs: tuple[Comb, ...], work: int = WORK) -> Fraction:
+    """Count the edges of thin combs per unit of time, with no more than `work` combs looked at in splitting.
+
+    Inclusion and exclusion first, where terms with the same intersection add up; where even so there are many, the
+    stretches without an edge are split by prime divisors (`muntin.share.density`).
+    """
+    terms: Terms = {}
+    for comb in combs:
+        terms = union(terms, {comb: 1})
+        if len(terms) > TERMS:
+            return density(combs, work)
+    return rate(terms)
+
+
+def union(one: Mapping[Comb, int], other: Mapping[Comb, int]) -> Terms:
+    """Write the union of two sums of combs as a sum: |A or B| = |A| + |B| - |A and B|.
 
     A term that stands for a multiple of another cancels itself: {2} with {4} is {2}.
 
@@ -117,8 +121,6 @@ def union(one: Mapping[Comb, int], other: Mapping[Comb, int]) -> Terms | None:
     >>> union({(2, 0): 1}, {(4, 0): 1})
     {(2, 0): 1}
     """
-    if len(one) * len(other) > MEETS:
-        return None
     terms = dict(one)
     for comb, sign in other.items():
         terms[comb] = terms.get(comb, 0) + sign

@@ -107,7 +107,7 @@ def daba(load: Load) -> float:
 
 
 def _shares(load: Load) -> Floats:
-    """The share d_i of the edges at which each query is due."""
+    """Compute d_i, the share of the edges at which each query is due."""
     shares: Floats = 1 / (load.slides * load.rate)
     return shares
 

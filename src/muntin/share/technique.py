@@ -79,11 +79,11 @@ def applicable(functions: Sequence[AggregateFunction]) -> tuple[Technique, ...]:
     return tuple(technique for technique in _ALL if _allowed(technique, functions))
 
 
-def technique(name: str, functions: Sequence[AggregateFunction]) -> Technique:
+def find_technique(name: str, functions: Sequence[AggregateFunction]) -> Technique:
     """Find a technique by name, and refuse it where an aggregate does not allow it.
 
     >>> from muntin import agg
-    >>> technique("SlickDeque-Inv", [agg.max])
+    >>> find_technique("SlickDeque-Inv", [agg.max])
     Traceback (most recent call last):
     ...
     muntin.errors.AggregateError: SlickDeque-Inv needs an operator that is commutative and has an inverse; `max` ...

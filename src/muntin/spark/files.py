@@ -25,14 +25,14 @@ _SUFFIXES: Final = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jso
 _PACKED: Final = (".gz", ".bz2", ".xz", ".zst", ".snappy", ".lz4")
 # A format is told by the first files that are met: a folder may hold millions.
 _LOOKED_AT: Final = 1000
-_READ: Final = {
+READ: Final = {
     "parquet": {},
     "csv": {"header": "true", "inferSchema": "true"},
     "json": {"inferTimestamp": "true"},
     "delta": {},
 }
 # Windows end on whole units mostly, but times of events have microseconds: none may be lost in text.
-_WRITE: Final = {"parquet": {}, "csv": {"header": "true"}, "json": {"ignoreNullFields": "false"}, "delta": {}}
+WRITE: Final = {"parquet": {}, "csv": {"header": "true"}, "json": {"ignoreNullFields": "false"}, "delta": {}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ def read(spark: SparkSession, source: Source) -> DataFrame:
     from pyspark.errors import PySparkException
 
     try:
-        return spark.read.format(source.format).options(**_READ[source.format]).load(source.path)
+        return spark.read.format(source.format).options(**READ[source.format]).load(source.path)
     except (PySparkException, Py4JError) as error:
         msg = f"input {source.name}: {source.path} cannot be read as {source.format}: {reason(error)}"
         raise MuntinError(msg) from error
@@ -165,7 +165,7 @@ def read(spark: SparkSession, source: Source) -> DataFrame:
 def write(frame: DataFrame, path: str, form: Format, *, overwrite: bool) -> None:
     """Write a result."""
     mode = "overwrite" if overwrite else "error"
-    frame.write.format(form).options(**_WRITE[form]).mode(mode).save(path)
+    frame.write.format(form).options(**WRITE[form]).mode(mode).save(path)
 
 
 def is_there(spark: SparkSession, path: str) -> bool:

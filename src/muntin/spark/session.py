@@ -24,7 +24,7 @@ _LEAST_MEMORY, _MOST_MEMORY = 1, 8
 _PARTITIONS: Final = 4
 _LOCAL: Final = re.compile(r"local(\[(?P<cores>\d+|\*)(,\s*\d+)?\])?")
 _LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-_NO_SPARK: Final = (
+NO_SPARK: Final = (
     "running a query needs PySpark, which is not installed here. "
     "Install it with pip install 'muntin[spark]', or use the Python that your Spark comes with"
 )
@@ -37,7 +37,7 @@ def session(master: str = "local[*]", conf: Mapping[str, str] | None = None) -> 
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise MuntinError(_NO_SPARK) from error
+        raise MuntinError(NO_SPARK) from error
     active = SparkSession.getActiveSession()
     if active is not None:
         yield active

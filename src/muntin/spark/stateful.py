@@ -65,24 +65,26 @@ class Windows(StatefulProcessor):
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> Iterator[Row]:
         """Let windows leave where the watermark moved without data for it."""
-        yield from _leaving(self._advance([], timerValues))
+        yield from _leaving(self._advance([], timerValues, fired=True))
 
     def close(self) -> None:
         """Leave the state to Spark."""
 
-    def _advance(self, blobs: list[tuple[bytes, bytes]], times: TimerValues) -> Told:
-        packed = self._clock.get()
+    def _advance(self, blobs: list[tuple[bytes, bytes]], times: TimerValues, *, fired: bool = False) -> Told:
+        # Asked first: of a value that is not there Spark warns in its log.
+        packed = self._clock.get() if self._clock.exists() else None
         clock = None if packed is None else Clock.unpack(bytes(packed[0]))
         self._check(new=clock is None)
         watermark = times.getCurrentWatermarkInMs() * 1000
         told = advance(self.layout, self.schemas, _Kept(self._slices), clock, blobs, batch_number(), watermark)
-        self._remember(clock, told)
+        self._remember(clock, told, fired=fired)
         return told
 
-    def _remember(self, before: Clock | None, told: Told) -> None:
+    def _remember(self, before: Clock | None, told: Told, *, fired: bool) -> None:
         timer = None if before is None else before.timer
         if told.clock.timer != timer:
-            if timer is not None:
+            # One that fired is gone already.
+            if timer is not None and not fired:
                 self._handle.deleteTimer(timer)
             if told.clock.timer is not None:
                 self._handle.registerTimer(told.clock.timer)

@@ -107,7 +107,7 @@ def _from_file(bound: Bound, files: list[str], rows: float) -> _Seen | None:
     try:
         file = pq.ParquetFile(max(files, key=lambda path: Path(path).stat().st_size))
         kinds = {field.name: field.type for field in file.schema_arrow}
-        if not pa.types.is_timestamp(kinds.get(query.time)) or any(key not in kinds for key in query.keys):
+        if any(name not in kinds for name in (query.time, *query.keys)) or not pa.types.is_timestamp(kinds[query.time]):
             return None
         batch = next(file.iter_batches(SAMPLE, columns=[query.time, *query.keys]), None)
     except (OSError, pa.ArrowException):

@@ -94,7 +94,7 @@ class Layout:
 
         >>> from muntin.window.spec import Window
         >>> Layout(0, (Window(4, 4), Window(12, 3)), (), 1).next_end(np.array([0, 20]), 12)
-        24
+        21
         """
         found: list[int] = []
         for window in self.windows:
