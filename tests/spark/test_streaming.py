@@ -127,11 +127,11 @@ def test_latest_is_the_last_complete_window_of_each_kind(spark: SparkSession, tm
         for _, window_id, window, key, *cells in (row for row in found["long"].rows if row[0] == number):
             last[window_id, key] = (window[1], *cells)
             newest[window_id] = max(newest.get(window_id, window[1]), window[1])
-        for key, cells in shown.items():
+        for key, wide in shown.items():
             now = [last.get((window_id, key), (None,)) for window_id in ("short", "long")]
             complete = [row[0] is not None and row[0] == newest[id] for row, id in zip(now, newest_ids, strict=True)]
             expected = [row[place] if ok else None for place in (1, 2) for row, ok in zip(now, complete, strict=True)]
-            assert cells == tuple(expected), (number, key)
+            assert wide == tuple(expected), (number, key)
     assert len(shown) == 4
 
 

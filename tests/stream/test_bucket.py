@@ -15,7 +15,7 @@ from muntin.kernels.sweep import Lane
 from muntin.stream.bucket import Schemas, advance
 from muntin.stream.clock import Clock
 from muntin.stream.gather import Gather
-from muntin.stream.layout import Layout
+from muntin.stream.layout import Layout, Mode
 
 LANES = (
     Lane("count", (), "raw", 1),
@@ -198,8 +198,8 @@ def _wide(
         ends.append(complete[-1])
         if complete[-1] <= low:
             continue
-        for row in wide.values():
-            row.pop(number, None)
+        for shown in wide.values():
+            shown.pop(number, None)
         for (other, start, key), row in ended.items():
             if other == number and start + window.range == complete[-1]:
                 wide[key][number] = row[3:]
@@ -226,7 +226,8 @@ def streams(draw: st.DrawFn) -> tuple[Layout, list[Batch]]:
     )
     width, offset = draw(st.sampled_from([1, 7])), draw(st.sampled_from([0, 3]))
     trees = frozenset(draw(st.sets(st.integers(0, len(windows) - 1))))
-    mode = draw(st.sampled_from(["append", "update", "latest"]))
+    modes: list[Mode] = ["append", "update", "latest"]
+    mode = draw(st.sampled_from(modes))
     objects = (OBJECT,) if draw(st.booleans()) else ()
     layout = Layout(1, tuple(windows), LANES, width, offset, trees, mode, objects)
     times = draw(st.sampled_from([40, 400, 100_000]))
@@ -266,7 +267,8 @@ def slow_streams(draw: st.DrawFn) -> tuple[Layout, list[Batch]]:
     watermark = 100
     for _ in range(draw(st.integers(6, 14))):
         times = st.integers(watermark - 60, watermark + 10)
-        events = draw(st.lists(st.tuples(st.sampled_from("ab"), times, st.integers(-9, 9)), min_size=1, max_size=6))
+        values: st.SearchStrategy[int | None] = st.integers(-9, 9)
+        events = draw(st.lists(st.tuples(st.sampled_from("ab"), times, values), min_size=1, max_size=6))
         batches.append((events, watermark))
         watermark += draw(st.sampled_from([0, 1, 2]))
     return layout, [*batches, ([], watermark + 200)]

@@ -52,9 +52,10 @@ class Layout:
         low, span = int(panes.min()), int(panes.max()) - int(panes.min()) + 1
         if span > 4 * len(panes) + 64:
             values, places = np.unique(panes, return_inverse=True)
-            found: Array = self._edges(values)[places]
-            return found
-        return self._edges(np.arange(low, low + span))[panes - low]
+            edges: Array = self._edges(values)[places]
+            return edges
+        found: Array = self._edges(np.arange(low, low + span))[panes - low]
+        return found
 
     def _edges(self, panes: Array) -> Array:
         found = np.full(len(panes), np.iinfo(np.int64).min)
