@@ -70,14 +70,20 @@ class Scale:
     keys: tuple[int, ...] = (1, 1_000, 100_000)
     shapes: tuple[str, ...] = SHAPES
     events: int = 50_000
-    batches: int = 14
-    stretch: float = 60.0
+    batches: int = 10
+    stretch: float = 90.0
     rounds: int = 1
-    patience: Patience = field(default_factory=Patience)
+    patience: Patience = field(default_factory=lambda: Patience(2, 2, 8.0))
+    # With so many keys a micro-batch of native aggregates may take half a minute: two have to be enough.
+    many: tuple[int, Patience] = (100_000, Patience(1, 1, 8.0))
     day: DayScale | None = field(default_factory=DayScale)
 
+    def patience_for(self, keys: int) -> Patience:
+        """Say how long a run over so many keys may take."""
+        return self.many[1] if keys >= self.many[0] else self.patience
 
-QUICK: Final = Scale((1, 10), (1_000,), batches=8, patience=Patience(limit=10.0), day=None)
+
+QUICK: Final = Scale((1, 10), (1_000,), batches=8, day=None)
 
 
 def run(*, quick: bool, track: Track, events: int | None = None) -> Report:
@@ -119,14 +125,14 @@ def measure(scale: Scale, track: Track) -> Report:
                 for number in range(scale.rounds):
                     for case, way in turn[:: -1 if number % 2 else 1]:
                         several = ran.setdefault(case, {}).setdefault(way, [])
-                        jobs.append(partial(_go, bench, stream, case, way, scale.patience, several))
+                        jobs.append(partial(_go, bench, stream, case, way, scale.patience_for(keys), several))
         day: list[Day] = []
         if scale.day is not None:
             jobs.append(partial(_day, bench, scale.day, day))
         for job in track(jobs, "streaming"):
             job()
         told = settings(spark)
-    readings = [Reading(case, scale.events, scale.patience.warm, ways) for case, ways in ran.items()]
+    readings = [Reading(case, scale.events, scale.patience_for(case.keys).warm, ways) for case, ways in ran.items()]
     return _report(scale, readings, day[0] if day else None, told)
 
 
@@ -193,9 +199,10 @@ def _report(scale: Scale, found: Sequence[Reading], day: Day | None, told: Mappi
             "events of a micro-batch": scale.events,
             "seconds of event time of a micro-batch": scale.stretch,
             "micro-batches at most": scale.batches,
-            "not counted": f"the first {scale.patience.warm} micro-batches, and the last one, which has no events",
+            "not counted": f"the first {scale.patience.warm} micro-batches (from {scale.many[0]:,} keys on "
+            f"{scale.many[1].warm}), and the last one, which has no events",
             "rounds": scale.rounds,
-            "limit of a run (s)": scale.patience.limit,
+            "limit of what is counted of a run (s)": scale.patience.limit,
             "watermark": WATERMARK,
             "aggregates": "count, sum, max",
             "hopping windows slide by": f"1/{OVERLAP} of their range",

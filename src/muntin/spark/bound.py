@@ -41,6 +41,8 @@ class Bound:
     schema: T.StructType
     recipes: dict[str, Recipe]
     custom: dict[str, tuple[Input, ...]]
+    types: dict[str, tuple[str, ...]]
+    """The types of the columns that each aggregate reads."""
 
     @property
     def micros(self) -> Column:
@@ -100,9 +102,11 @@ def bind(query: WindowQuery) -> Bound:
             msg = f"the key {name!r} is of type {kind.simpleString()}, which Spark cannot group by. Take a field of it"
             raise QueryError(msg)
         kept_keys.append(T.StructField(name, kind))
+    types: dict[str, tuple[str, ...]] = {}
     tokens = _Tokens(source)
     for name, aggregate in query.aggregates:
         inputs, kept = _inputs(source, name, aggregate, tokens)
+        types[name] = tuple(value.type.simpleString() for value in inputs) if aggregate.columns else ()
         if known(aggregate.function.name):
             recipes[name] = recipe(name, aggregate, inputs, micros, kept)
         else:
@@ -110,7 +114,7 @@ def bind(query: WindowQuery) -> Bound:
             custom[name] = tuple(inputs)
     _check_results(source, {name: found.native for name, found in recipes.items()})
     events = source.where(time.isNotNull())
-    return Bound(query, events, time, ntz, T.StructType(kept_keys), recipes, custom)
+    return Bound(query, events, time, ntz, T.StructType(kept_keys), recipes, custom, types)
 
 
 def field(frame: DataFrame, name: str) -> Column:

@@ -77,6 +77,7 @@ class Streaming:
             "keys": [f"{name} {self.bound.key_type(name).simpleString()}" for name in query.keys],
             "windows": [f"{w.id}: {w}" for w in query.windows],
             "aggregates": [f"{name}={aggregate!r}" for name, aggregate in query.aggregates],
+            "inputs": [f"{name} of {', '.join(types) or 'events'}" for name, types in self.bound.types.items()],
             "lanes": [f"{lane.operator}({', '.join(lane.dtypes)})" for lane in self.layout.lanes],
             "pane": [self.grid.width, self.grid.offset],
             "buckets": self.buckets,

@@ -11,6 +11,7 @@ _NAMED: Final = {
     "keys": "the keys",
     "windows": "the windows",
     "aggregates": "the aggregates",
+    "inputs": "what aggregates read",
     "lanes": "the partials that aggregates keep",
     "events": "the types of what aggregates in Python read",
     "outputs": "the columns of the result",
@@ -29,7 +30,7 @@ _NAMED: Final = {
 }
 _MANY: Final = frozenset({"keys", "windows", "aggregates", "lanes", "events", "outputs"})
 # Of lists of these it is said what went and what came.
-_LISTED: Final = frozenset({"windows", "aggregates", "outputs"})
+_LISTED: Final = frozenset({"windows", "aggregates", "inputs", "outputs"})
 # Columns with their types, told one by one.
 _COLUMNS: Final = frozenset({"schema", "columns"})
 ADVICE: Final = "Go on with the query that wrote it, or start this one with a new checkpoint"
