@@ -135,7 +135,8 @@ class Query(WindowQuery):
         `optimizer` decides which windows read which, see `optimize`. `strategy` is "native" (as written by hand),
         "jvm" (a tree of windows in Spark), "arrow" (panes in Spark, windows in NumPy kernels), or "auto": for each
         aggregate the cheapest by calibrated cost, native where nothing is expected to be faster. The cost rests
-        on `statistics`; not given, files' footers and the first rows are looked at.
+        on `statistics`; not given, files' footers and the first rows are looked at. Over a stream "arrow" is one
+        stateful operator for all windows, "native" one for each.
         """
         from muntin.spark.bound import bind
         from muntin.spark.statistics import statistics as look
@@ -145,7 +146,7 @@ class Query(WindowQuery):
         bound = bind(self)
         if self.source.isStreaming:
             logical = optimize(self.windows, self.functions, optimizer=optimizer, period="steady")
-            return plan_stream(self, bound, logical)
+            return plan_stream(self, bound, logical, strategy)
         found = look(bound) if statistics is None else statistics
         # By the second, as users read it, unless the windows are finer than that.
         unit = 1_000_000 if common_measure(self.windows) % 1_000_000 == 0 else read_unit(self.windows, None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from muntin.errors import QueryError
-from muntin.physical.streaming import assemblies, slice_rate
+from muntin.physical.streaming import SHARED, assemblies, native_weight, slice_rate
 from muntin.plan import Plan
 from muntin.stream.layout import Mode
 from muntin.window.slices import common_measure
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from muntin.api import LogicalPlan
+    from muntin.physical.choose import Strategy
     from muntin.physical.streaming import Assembly
     from muntin.query import Query
     from muntin.spark.bound import Bound
@@ -28,7 +29,9 @@ class StreamPlan(Plan):
 
     assembled: tuple[Assembly, ...]
     refusal: str
-    """Why Spark's own operators run instead, one for each window; empty where one operator serves all."""
+    """Why Spark's own operators must run instead, one for each window; empty where one operator can serve all."""
+
+    strategy: Strategy = "auto"
 
     def stream(self, *, mode: Mode = "append", buckets: int | None = None) -> DataFrame:
         """Build the streaming DataFrame: write it to any sink with `writeStream`.
@@ -40,20 +43,41 @@ class StreamPlan(Plan):
         """
         from muntin.spark.execute import shown
         from muntin.spark.native import native
+        from muntin.spark.streaming import check_buckets, check_watermark
 
+        if buckets is not None:
+            check_buckets(buckets)
         if mode not in get_args(Mode):
             msg = f"unknown mode {mode!r}: choose one of {', '.join(get_args(Mode))}"
             raise QueryError(msg)
-        if self.refusal:
+        why = self.native_why(mode)
+        if why:
             if mode == "latest":
-                msg = f"mode='latest' needs the shared plan, and this query runs natively: {self.refusal}"
+                msg = f"mode='latest' needs the shared plan, and this query runs natively: {why}"
                 raise QueryError(msg)
+            check_watermark(self.bound)
             return shown(self.query, native(self.bound))
         from muntin.spark.streaming import stream
         from muntin.spark.wide import selected
 
         result = stream(self._work(mode, buckets))
         return selected(self.query, result) if mode == "latest" else shown(self.query, result)
+
+    def native_why(self, mode: Mode = "append") -> str:
+        """Say why Spark's own operators run, one for each window; nothing where one operator serves all.
+
+        They are taken where they must, where asked for, and where they are expected to cost less: by weight, a single
+        window that hardly overlaps itself. Rows of the other modes do not leave Spark's operators as appended rows, so
+        that these are never taken for the cost alone.
+        """
+        if self.refusal:
+            return self.refusal
+        if self.strategy == "native":
+            return "strategy='native' was asked for"
+        weight = native_weight(self.query.windows)
+        if self.strategy == "auto" and mode == "append" and weight < SHARED and not self.bound.custom:
+            return f"expected to cost {weight:.3g}, and the shared operator {SHARED:g} (in windows of Spark's own)"
+        return ""
 
     def run(self, *, split: bool = False, wide: bool = False) -> Any:
         """Refuse: a stream has no end."""
@@ -69,6 +93,7 @@ class StreamPlan(Plan):
         return self.logical.to_dict() | {
             "stream": {
                 "refusal": self.refusal,
+                "native": self.native_why(),
                 "pane_us": common_measure(self.query.windows),
                 "slices_per_second": float(slice_rate(self.query.windows) * 1_000_000),
                 "windows": [
@@ -85,11 +110,11 @@ class StreamPlan(Plan):
         }
 
     def __repr__(self) -> str:
-        how = "natively" if self.refusal else "by one stateful operator"
+        how = "natively" if self.native_why() else "by one stateful operator"
         return f"<stream plan {how}: {len(self.query.windows)} windows, {len(self.query.aggregates)} aggregates>"
 
     def _work(self, mode: Mode, buckets: int | None) -> Streaming:
-        from muntin.spark.streaming import check_buckets, lay_out
+        from muntin.spark.streaming import lay_out
         from muntin.stream.labels import buckets_for
 
         if buckets is None:
@@ -98,13 +123,15 @@ class StreamPlan(Plan):
         trees = [number for number, each in enumerate(self.assembled) if each.tree]
         width = common_measure(self.query.windows)
         pane = (width, self.query.windows[0].offset % width)
-        return lay_out(self.bound, trees, pane, mode, check_buckets(buckets))
+        return lay_out(self.bound, trees, pane, mode, buckets)
 
     def _lines(self) -> list[str]:
         windows = self.query.windows
-        if self.refusal:
-            why = textwrap.wrap(self.refusal, 96, initial_indent="why: ", subsequent_indent="     ")
-            return [f"natively: {len(windows)} stateful operators, one for each window", *why]
+        why = self.native_why()
+        if why:
+            told = textwrap.wrap(why, 96, initial_indent="why: ", subsequent_indent="     ")
+            count = "one stateful operator" if len(windows) == 1 else f"{len(windows)} stateful operators"
+            return [f"natively: {count}, one for each window", *told]
         rate, pane = slice_rate(windows), common_measure(windows)
         lines = [
             "events -> partials of slices, in each task -> one shuffle by key -> one stateful operator -> windows",
@@ -121,9 +148,16 @@ class StreamPlan(Plan):
         return lines
 
 
-def plan_stream(query: Query, bound: Bound, logical: LogicalPlan) -> StreamPlan:
+def plan_stream(query: Query, bound: Bound, logical: LogicalPlan, strategy: Strategy = "auto") -> StreamPlan:
     """Plan a query over a stream."""
-    return StreamPlan(query, bound, logical, assemblies(query.windows), _refusal(bound))
+    if strategy == "jvm":
+        msg = "strategy='jvm' is a tree of windows over a table: a stream takes 'arrow', 'native' or 'auto'"
+        raise QueryError(msg)
+    refusal = _refusal(bound)
+    if strategy == "arrow" and refusal:
+        msg = f"strategy='arrow' cannot serve this query: {refusal}. Take 'auto' or 'native'"
+        raise QueryError(msg)
+    return StreamPlan(query, bound, logical, assemblies(query.windows), refusal, strategy)
 
 
 def _refusal(bound: Bound) -> str:

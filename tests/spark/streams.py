@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+PARTITIONS = "spark.sql.shuffle.partitions"
 SCHEMA = "t bigint, k string, i int, v double, s string"
 Event = dict[str, Any]
 
@@ -53,7 +54,10 @@ class Emitted:
 
 
 def emitted(frames: Mapping[str, DataFrame], checkpoints: Path, mode: str = "append") -> dict[str, Emitted]:
-    """Run queries side by side over what there is, and gather what each emits."""
+    """Run queries side by side over what there is, two tasks each, and gather what each emits."""
+    spark = next(iter(frames.values())).sparkSession
+    before = spark.conf.get(PARTITIONS) or "4"
+    spark.conf.set(PARTITIONS, "2")
     gathered: dict[str, list[tuple[Any, ...]]] = {name: [] for name in frames}
 
     def collect(name: str) -> Any:
@@ -70,6 +74,8 @@ def emitted(frames: Mapping[str, DataFrame], checkpoints: Path, mode: str = "app
         .start()
         for name, frame in frames.items()
     }
+    # Each query has taken its own copy of the settings.
+    spark.conf.set(PARTITIONS, before)
     try:
         for query in running.values():
             query.awaitTermination()

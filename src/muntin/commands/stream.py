@@ -50,12 +50,13 @@ def stream(spark: SparkSession, job: Job, *, as_data: bool) -> None:
     if job.target is None:
         click.echo(json.dumps(plan.to_dict(), indent=2) if as_data else plan.explain())
         return
-    if plan.refusal and job.mode != "append":
-        msg = f"--output-mode {job.mode} needs the shared plan, and this query runs natively: {plan.refusal}"
+    why = plan.native_why(job.mode)
+    if why and job.mode != "append":
+        msg = f"--output-mode {job.mode} needs the shared plan, and this query runs natively: {why}"
         raise MuntinError(msg)
     began = time.perf_counter()
     query = _start(spark, job, plan, schema)
-    totals, stopped = _follow(query, Totals(len(asked.windows) if plan.refusal else 1))
+    totals, stopped = _follow(query, Totals(len(asked.windows) if why else 1))
     found = Streamed(plan, job.source, job.target, job.checkpoint, totals, time.perf_counter() - began, stopped)
     error = query.exception()
     if error is not None:
@@ -117,6 +118,7 @@ def _follow(query: StreamingQuery, totals: Totals) -> tuple[Totals, str]:
     What it comes to, and by which signal it was stopped, if it was.
     """
     asked_at: int | None = None
+    idle = False
     with live() as show, _signals() as asked:
         while query.isActive:
             time.sleep(_SECONDS)
@@ -129,9 +131,10 @@ def _follow(query: StreamingQuery, totals: Totals) -> tuple[Totals, str]:
                 totals = totals.catch_up(query)
                 asked_at = totals.last
                 click.echo("stopping after the batch that runs; again Ctrl-C stops at once", err=True)
-            status = query.status
+            # Between two batches, and while the next is made ready, a query looks idle too: only twice counts.
+            was_idle, status = idle, query.status
             idle = not status["isTriggerActive"] or not status["isDataAvailable"]
-            if idle or totals.last > asked_at or len(asked) > 1:
+            if (idle and was_idle) or totals.last > asked_at or len(asked) > 1:
                 query.stop()
     stopped = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}[asked[0]] if asked else ""
     return totals.catch_up(query), stopped

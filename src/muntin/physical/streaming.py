@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from muntin.errors import WindowError
 from muntin.window.slices import pairs, pane_width
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from muntin.window.spec import Window
+
+# What a micro-batch costs, in Spark's own operators of one tumbling window: docs/performance.md has the measurements.
+SHARED: Final = 2.0
+_COPY: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,16 @@ def assemblies(windows: Sequence[Window]) -> tuple[Assembly, ...]:
         fresh = max(float(rate * window.slide), 1.0)
         found.append(Assembly(window, held, held, 2 * math.log2(max(held, 2.0)) + 3 * fresh))
     return tuple(found)
+
+
+def native_weight(windows: Sequence[Window]) -> float:
+    """Weigh Spark's own operators: one for each window, and dearer by each further window that holds an event.
+
+    >>> from muntin import hopping, tumbling
+    >>> native_weight([tumbling("1m"), hopping("1m", "20s")])
+    2.5
+    """
+    return sum(1 + _COPY * (math.ceil(Fraction(window.range, window.slide)) - 1) for window in windows)
 
 
 def slice_rate(windows: Sequence[Window]) -> Fraction:

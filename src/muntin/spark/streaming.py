@@ -117,7 +117,7 @@ def lay_out(bound: Bound, trees: Sequence[int], pane: tuple[int, int], mode: Mod
 def stream(work: Streaming) -> DataFrame:
     """Build the streaming DataFrame: nothing runs until the user starts a query on it."""
     bound, grid = work.bound, work.grid
-    _check_watermark(bound)
+    check_watermark(bound)
     use_rocksdb(bound.events.sparkSession)
     parts = parts_of(bound, work.lane_names)
     # -0.0 and 0.0 are one group; which of the two a key shows is settled here, as groupBy does.
@@ -188,7 +188,8 @@ def check_buckets(buckets: int) -> int:
     return buckets
 
 
-def _check_watermark(bound: Bound) -> None:
+def check_watermark(bound: Bound) -> None:
+    """Refuse a stream that does not say how late its events may be."""
     query = bound.query
     time = next((field for field in bound.events.schema.fields if field.name.lower() == query.time.lower()), None)
     if time is None or "spark.watermarkDelayMs" not in (time.metadata or {}):

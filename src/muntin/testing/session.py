@@ -17,4 +17,12 @@ def small_session(cores: int = 2) -> SparkSession:
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    return start(f"local[{cores}]", {"spark.sql.shuffle.partitions": "4", "spark.driver.memory": "2g"})
+    return start(
+        f"local[{cores}]",
+        {
+            "spark.sql.shuffle.partitions": "4",
+            "spark.driver.memory": "2g",
+            # Tests run many small plans once: code is not run often enough for the second compiler to pay.
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        },
+    )
