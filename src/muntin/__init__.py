@@ -4,8 +4,9 @@ from muntin.aggregate import catalog as agg
 from muntin.api import LogicalPlan, optimize
 from muntin.errors import MuntinError
 from muntin.from_sql import sql
+from muntin.many import plan
 from muntin.physical.statistics import Statistics
-from muntin.plan import Plan
+from muntin.planned import Plan
 from muntin.query import Query, windows
 from muntin.window.spec import Window, hopping, tumbling
 
@@ -21,6 +22,7 @@ __all__ = [
     "agg",
     "hopping",
     "optimize",
+    "plan",
     "sql",
     "tumbling",
     "windows",

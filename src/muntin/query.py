@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from muntin.logical.forest import Forest
     from muntin.logical.optimize import Optimizer
     from muntin.physical.statistics import Statistics
-    from muntin.plan import Plan
+    from muntin.planned import Plan
     from muntin.spark.bound import Bound
     from muntin.window.spec import Window
 

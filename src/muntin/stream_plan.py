@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from muntin.errors import QueryError
 from muntin.physical.streaming import SHARED, assemblies, native_weight, slice_rate
-from muntin.plan import Plan
+from muntin.planned import Plan
 from muntin.stream.layout import Mode
 from muntin.window.slices import common_measure
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from muntin.declare.query import WINDOW_ID
 from muntin.errors import QueryError
-from muntin.plan import Plan
+from muntin.planned import Plan
 from muntin.show.physical import physical_text
 
 if TYPE_CHECKING:

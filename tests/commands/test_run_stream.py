@@ -219,6 +219,11 @@ def test_other_modes_and_formats(spark: SparkSession, tmp_path: Path) -> None:
     place = Place(tmp_path, "SELECT device, window, count(*) AS n FROM Input GROUP BY window(ts, '10 minutes'), device")
     for number in range(2):
         add(place.input, number, events_of(number))
+    # A start that was killed as it wrote its first offsets leaves this, which Spark by itself refuses for ever.
+    (place.checkpoint / "offsets").mkdir(parents=True)
+    (place.checkpoint / "muntin.json").write_text("{}")
+    for name in (".0.f0c9b827.tmp", "..0.f0c9b827.tmp.crc"):
+        (place.checkpoint / "offsets" / name).touch()
     said = place.run(output_mode="update", format="csv", output=place.root / "out.csv")
     assert said["output"]["format"] == "csv"
     parts = [part for part in (place.root / "out.csv").glob("*.csv") if part.stat().st_size]

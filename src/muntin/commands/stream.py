@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from muntin.commands.stream_job import doubled
-from muntin.commands.stream_manifest import NEW, Manifest, as_options, refuse_columns
+from muntin.commands.stream_manifest import NEW, Manifest, as_options, clear_torn, refuse_columns
 from muntin.commands.stream_progress import COUNTED, Streamed, Totals, as_dict, as_text, counts, live
 from muntin.errors import MuntinError
 from muntin.from_sql import sql
@@ -101,6 +101,7 @@ def _start(spark: SparkSession, job: Job, plan: StreamPlan, schema: StructType) 
         if local_path(job.target.path) is None and is_there(spark, job.target.path):
             raise MuntinError(doubled(job))
         Manifest(job.text, job.said(buckets), schema.jsonValue()).write(job.place)
+        clear_torn(job.place)
     return (
         rows.writeStream.format(job.target.format)
         .options(**WRITE[job.target.format])

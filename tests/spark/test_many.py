@@ -1,0 +1,199 @@
+"""Several queries planned together: each has the rows that it has alone, over a table and over a stream."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.sql import functions as F
+
+import muntin as mt
+from muntin import agg, hopping, tumbling
+from muntin.errors import QueryError
+from muntin.many_plan import ManyPlan
+from muntin.many_stream import ManyStreamPlan
+from tests.spark.equal import check_equal, draw_events, frame_of
+from tests.spark.streams import emitted, plain, read, write
+from tests.spark.test_streaming import events_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from muntin.query import Query
+
+
+def asked(frame: DataFrame) -> dict[str, Query]:
+    """Ask for windows that two queries share, ids and names that mean different things, and other keys."""
+    by_key = mt.windows(frame, time="ts", keys="k_string")
+    return {
+        "short": by_key.over(tumbling("10s", id="w"), hopping("1m", slide="10s")).agg(
+            n=agg.count(), low=agg.min("v_int")
+        ),
+        "long": by_key.over(tumbling("1m", id="w"), tumbling("10s"), tumbling("10s", id="ten")).agg(
+            low=agg.min("v_double"), rows=agg.count()
+        ),
+        "kept": by_key.over(hopping("40s", slide="20s")).agg(n=agg.count(filter="v_int > 0"), mid=agg.median("v_byte")),
+        "other": mt.windows(frame, time="ts", keys=["k_int", "k_bool"]).over(tumbling("10s")).agg(n=agg.count()),
+        "all": mt.windows(frame, time="ts").over(tumbling("30s")).agg(top=agg.max("v_string")),
+    }
+
+
+def compare(plan: ManyPlan, queries: Mapping[str, Query]) -> None:
+    with plan.run() as found:
+        assert list(found) == list(queries)
+        for name, query in queries.items():
+            native = query.native()
+            assert found[name].columns == native.columns
+            wanted = native.toArrow().to_pylist()
+            assert wanted
+            check_equal(found[name].toArrow().to_pylist(), wanted, ["window_id", "window", *query.keys], name)
+
+
+@pytest.mark.parametrize("optimizer", ["auto", "none", "full", "weave"])
+def test_each_query_has_the_rows_that_it_has_alone(spark: SparkSession, optimizer: Any) -> None:
+    frame = frame_of(spark, draw_events(31, 300)).cache()
+    queries = asked(frame)
+    plan = mt.plan(queries, optimizer=optimizer)
+    assert isinstance(plan, ManyPlan)
+    trees = sorted(sorted(tree.part.names) for tree in plan.trees)
+    if optimizer == "none":
+        assert len(trees) == 5
+    if optimizer == "full":
+        assert trees == [["all"], ["kept", "long", "short"], ["other"]]
+    compare(plan, queries)
+    frame.unpersist()
+
+
+def test_what_is_shared_is_computed_once(spark: SparkSession) -> None:
+    seen = spark.sparkContext.accumulator(0)
+
+    def count(value: int) -> int:
+        seen.add(1)
+        return value
+
+    rows = [(f"2026-01-01 00:0{n % 5}:00", n % 3, n) for n in range(100)]
+    frame = spark.createDataFrame(rows, "t string, k int, v int").select(
+        F.to_timestamp("t").alias("ts"), "k", F.udf(count, "int", useArrow=False)("v").alias("v")
+    )
+    of = mt.windows(frame, time="ts", keys="k")
+    one = of.over(tumbling("1m")).agg(total=agg.sum("v"))
+    two = of.over(tumbling("2m"), tumbling("5m")).agg(total=agg.sum("v"))
+    known = mt.Statistics(rows=100, keys=3, span=300_000_000, how="as they are")
+    plan = mt.plan([one, two], optimizer="full", strategy="arrow", statistics=known)
+    seen.value = 0
+    with plan.run() as found:
+        totals = {name: each.groupBy().sum("total").collect()[0][0] for name, each in found.items()}
+    assert totals == {"q1": 4950, "q2": 9900}
+    assert seen.value == 100
+    assert mt.plan([one, two], optimizer="full", statistics=known).to_dict()["trees"][0]["queries"] == ["q1", "q2"]
+    assert plan.explain().startswith("2 queries in 1 trees (full), expected to take")
+
+
+def test_a_query_in_sql_keeps_its_having_and_its_columns(spark: SparkSession) -> None:
+    frame = frame_of(spark, draw_events(32, 200)).cache()
+    text = (
+        "SELECT k_int AS device, System.Window().Id AS id, count(*) * 2 AS twice FROM Input TIMESTAMP BY ts "
+        "GROUP BY k_int, Windows(Window('a', TumblingWindow(second, 20)), Window('b', TumblingWindow(minute, 1))) "
+        "HAVING count(*) > 3"
+    )
+    one, two = mt.sql(text, Input=frame), mt.sql(text.replace("> 3", "> 5"), Input=frame)
+    plan = mt.plan({"three": one, "five": two}, optimizer="full")
+    with plan.run() as found:
+        for name, query in (("three", one), ("five", two)):
+            wanted = sorted(query.native().collect(), key=repr)
+            assert wanted
+            assert sorted(found[name].collect(), key=repr) == wanted
+            assert found[name].columns == ["device", "id", "twice"]
+    frame.unpersist()
+
+
+def test_random_sets_of_queries(spark: SparkSession) -> None:
+    frame = frame_of(spark, draw_events(33, 200)).cache()
+    rng = random.Random(34)
+    columns = ["v_int", "v_double", "v_string", "v_money"]
+    queries = {}
+    for number in range(8):
+        lengths = rng.sample([6, 10, 15, 20, 30, 60], rng.randint(1, 3))
+        windows = [hopping(f"{x}s", slide=f"{rng.choice([x, x // 2, x // 3])}s", id=f"w{x}") for x in lengths]
+        named = {f"x{n}": getattr(agg, rng.choice(["min", "max", "count", "last"]))(c) for n, c in enumerate(columns)}
+        wanted = dict(rng.sample(sorted(named.items()), rng.randint(1, 3)))
+        queries[f"query {number}"] = mt.windows(frame, time="ts", keys="k_int").over(*windows).agg(**wanted)
+    plan = mt.plan(queries)
+    assert isinstance(plan, ManyPlan)
+    compare(plan, queries)
+    frame.unpersist()
+
+
+def test_queries_over_one_stream(spark: SparkSession, tmp_path: Path) -> None:
+    source = read(spark, write(tmp_path / "in", events_of(41, 30)[:4]))
+    of = mt.windows(source, time="ts", keys="k", watermark="15s")
+    queries = {
+        "one": of.over(tumbling("20s", id="w"), tumbling("1m")).agg(n=agg.count(), low=agg.min("v")),
+        "two": of.over(hopping("1m", slide="20s", id="w"), tumbling("20s")).agg(low=agg.min("i"), n=agg.count()),
+        "three": mt.windows(source, time="ts", keys=["s", "k"], watermark="15s")
+        .over(tumbling("20s"))
+        .agg(keyed=agg.count("k")),
+        "four": mt.windows(source, time="ts", watermark="15s").over(tumbling("20s")).agg(s=agg.last("s")),
+    }
+    plan = mt.plan(queries)
+    assert isinstance(plan, ManyStreamPlan)
+    assert "4 queries by one stateful operator: 3 windows, 5 aggregates" in plan.explain()
+    assert "events count once for each set of keys: k; s, k; no keys" in plan.explain()
+    stream = plan.stream()
+    values = ["n", "one_low", "two_low", "keyed", "four_s"]
+    assert stream.columns == ["query", "window_id", "window", "k", "s", *values]
+    gathered: dict[str, list[Any]] = {name: [] for name in queries}
+
+    def each(batch: DataFrame, number: int) -> None:
+        for name, rows in plan.split(batch).items():
+            assert rows.columns == queries[name].native().columns
+            gathered[name] += [(number, *plain(row)) for row in rows.collect()]
+
+    running = (
+        stream.writeStream.foreachBatch(each)
+        .option("checkpointLocation", str(tmp_path / "ck"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    running.awaitTermination()
+    assert {len(said["stateOperators"]) for said in running.recentProgress} == {1}
+    alone = emitted({name: query.native() for name, query in queries.items()}, tmp_path)
+    for name in queries:
+        assert alone[name].rows
+        assert sorted(gathered[name], key=repr) == alone[name].rows
+
+
+def test_what_cannot_be_planned_together(spark: SparkSession, tmp_path: Path) -> None:
+    table = spark.createDataFrame([], "ts timestamp, k string, i int")
+    stream = read(spark, write(tmp_path / "in", []))
+
+    def one(frame: DataFrame, **how: Any) -> Query:
+        return mt.windows(frame, time="ts", **how).over(tumbling("1m"), tumbling("2m")).agg(n=agg.count())
+
+    late = {"watermark": "10s"}
+    for queries, words in (
+        ([], "there are no queries to plan: give at least one"),
+        ("query", "queries are a list of them or a dict by name, got str"),
+        ([table], r"q1: a query is what windows\(df, ...\).over\(...\).agg\(...\) gives, got DataFrame"),
+        ({"": one(table)}, "a query's name is text, got ''"),
+        ([one(table), one(stream, **late)], "some of the queries are over a stream and some over a table"),
+        ([one(stream, **late), one(stream)], "one watermark, in microseconds,: q1 has 10000000 and q2 None"),
+        ([one(stream, **late), one(stream.where("i > 0"), **late)], "q1 and q2 are over different streams"),
+    ):
+        with pytest.raises(QueryError, match=words):
+            mt.plan(queries)  # type: ignore[arg-type]
+    with pytest.raises(QueryError, match="optimizer must be one of 'auto', 'none', 'full', 'weave', got 'best'"):
+        mt.plan([one(table)], optimizer="best")  # type: ignore[arg-type]
+    with pytest.raises(QueryError, match="over a stream all queries share one operator"):
+        mt.plan([one(stream, **late)], optimizer="none")
+    both = mt.plan([one(stream, **late), one(stream, **late)])
+    with pytest.raises(QueryError, match=r"over a stream, which run\(\) cannot wait for: use stream\(\)"):
+        both.run()
+    with pytest.raises(QueryError, match=r"over a table, not a stream: use run\(\)"):
+        mt.plan([one(table)]).stream()
+    with pytest.raises(QueryError, match="mode must be 'append' or 'update'"):
+        both.stream(mode="latest")  # type: ignore[arg-type]
