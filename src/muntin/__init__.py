@@ -4,6 +4,7 @@ from muntin.aggregate import catalog as agg
 from muntin.api import LogicalPlan, optimize
 from muntin.errors import MuntinError
 from muntin.from_sql import sql
+from muntin.join import WindowJoin, join
 from muntin.many import plan
 from muntin.physical.statistics import Statistics
 from muntin.planned import Plan
@@ -19,8 +20,10 @@ __all__ = [
     "Query",
     "Statistics",
     "Window",
+    "WindowJoin",
     "agg",
     "hopping",
+    "join",
     "optimize",
     "plan",
     "sql",

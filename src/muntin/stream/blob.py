@@ -1,7 +1,7 @@
 """Rows as bytes: an Arrow record batch without its schema, which the plan knows, behind a byte for the form.
 
-Form 1 is the record batch as it is, form 2 the same behind its length and packed by Zstandard: keys in order, numbers of
-one size and panes that are all the same pack well, better than what RocksDB does block by block.
+Form 1 is the record batch as it is, form 2 the same behind its length and packed by Zstandard: keys in order, numbers
+of one size and panes that are all the same pack well, better than what RocksDB does block by block.
 """
 
 from __future__ import annotations
