@@ -27,6 +27,8 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "peers": "Spark, DuckDB and Polars on the same files",
         "streaming": "Spark: streams of 1 to 20 windows, against native aggregates in one query and in many",
         "soak": "Spark: ten windows over a steady stream for 30 minutes, its memory and its state",
+        "weave": "many queries: plan costs of WeaveShare and TriWeave, F1, plans run for real (--data: readings)",
+        "subsume": "windows that share states: groups, memory and SUM of 1,000 to 10,000 random windows",
     }
 )
 # Benchmarks whose module goes by another name.

@@ -44,23 +44,22 @@ def _event(rng: random.Random, second: int) -> Event:
     return {"t": second * 1_000_000 + rng.randint(0, 999_999), "k": key, "i": rng.randint(-5, 5), "v": value, "s": text}
 
 
+# Short and long; the longest is put together from a tree.
+WINDOWS = [tumbling("10s"), tumbling("1m"), hopping("40s", slide="10s"), hopping("5m", slide="5s")]
+AGGREGATES = {
+    "n": agg.count(),
+    "total": agg.sum("i"),
+    "mean": agg.avg("v"),
+    "low": agg.min("v"),
+    "often": agg.max_count("i"),
+    "late": agg.last("s"),
+    "whose": agg.arg_max("i", "s"),
+}
+
+
 def asked(spark: SparkSession, folder: Path) -> DataFrame:
-    """Ask for windows short and long; the longest is put together from a tree."""
-    windows = [tumbling("10s"), tumbling("1m"), hopping("40s", slide="10s"), hopping("5m", slide="5s")]
-    plan = (
-        mt.windows(read(spark, folder), time="ts", keys="k", watermark="20s")
-        .over(*windows)
-        .agg(
-            n=agg.count(),
-            total=agg.sum("i"),
-            mean=agg.avg("v"),
-            low=agg.min("v"),
-            often=agg.max_count("i"),
-            late=agg.last("s"),
-            whose=agg.arg_max("i", "s"),
-        )
-        .plan()
-    )
+    """Ask for the windows of the events in a folder."""
+    plan = mt.windows(read(spark, folder), time="ts", keys="k", watermark="20s").over(*WINDOWS).agg(**AGGREGATES).plan()
     assert [each["tree"] for each in plan.to_dict()["stream"]["windows"]] == [False, False, False, True]
     return plan.stream()
 
