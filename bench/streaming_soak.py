@@ -7,6 +7,7 @@ import statistics
 import tempfile
 import time
 from dataclasses import astuple, dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +34,7 @@ FLAT: Final = 0.05
 # The ranges of the ten windows, in units.
 TUMBLING: Final = (1, 3, 6, 15, 30)
 HOPPING: Final = (2, 4, 8, 16, 24)
+BLOCKS: Final = "spark.sql.streaming.stateStore.rocksdb.blockCacheSizeMB"
 _POINTS: Final = 30
 _MB: Final = 1_000_000
 
@@ -117,7 +119,8 @@ def measure(scale: Scale, track: Track) -> Report:
     # With a heap of its largest size soon reached, what the JVM takes later is not the heap's own growth.
     with (
         session(conf={"spark.driver.memory": scale.memory}) as spark,
-        configured(spark, {"spark.sql.shuffle.partitions": str(machine().cores)}),
+        # RocksDB's cache of blocks, too, is to be full soon: by itself it takes an hour to reach its 8 MB a task.
+        configured(spark, {"spark.sql.shuffle.partitions": str(machine().cores), BLOCKS: "1"}),
         tempfile.TemporaryDirectory(prefix="muntin-bench-", ignore_cleanup_errors=True) as folder,
     ):
         writer = _frame(spark, scale).writeStream.format("noop").outputMode("append")
@@ -211,6 +214,9 @@ def resident(root: int) -> dict[str, int]:
 def trend(found: Sequence[Sample], name: str) -> Trend:
     """Lay a straight line through a figure over the second half; the slope is for a minute.
 
+    The slope is the median of those between any two samples (Theil and Sen): a process that was just being forked when
+    one sample was taken moves nothing.
+
     >>> rising = [Sample(60.0 * i, 100 + i, 0, 0, 0, 0, 0, 0.0, 0) for i in range(5)]
     >>> trend(rising, "jvm")
     Trend(mean=103.0, slope=1.0, growth=0.0194...)
@@ -219,7 +225,8 @@ def trend(found: Sequence[Sample], name: str) -> Trend:
     values = [getattr(each, name) for each in half]
     mean = statistics.fmean(values)
     minutes = [each.second / 60 for each in half]
-    slope = statistics.linear_regression(minutes, values).slope if len(half) > 1 else 0.0
+    pairs = combinations(zip(minutes, values, strict=True), 2)
+    slope = statistics.median((w - v) / (n - m) for (m, v), (n, w) in pairs) if len(half) > 1 else 0.0
     return Trend(mean, slope, slope * (minutes[-1] - minutes[0]) / mean if mean else 0.0)
 
 
