@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 DAY: Final = (hopping("24h", slide="1m"),)
 DAY_GOAL: Final = 100.0
-# With so many windows a query for each is measured too.
-SEPARATED: Final = 10
 _MB: Final = 1_000_000
 
 
@@ -79,6 +77,8 @@ class Scale:
     # With so many keys a micro-batch of native aggregates may take half a minute: two have to be enough.
     many: tuple[int, Patience] = (100_000, Patience(1, 1, 8.0))
     day: DayScale | None = field(default_factory=DayScale)
+    separated: int = 10
+    """With so many windows a query for each is measured too."""
 
     def patience_for(self, keys: int) -> Patience:
         """Say how long a run over so many keys may take."""
@@ -121,7 +121,7 @@ def measure(scale: Scale, track: Track) -> Report:
                 turn = [
                     (Case(shape, keys, count), way)
                     for count in scale.windows
-                    for way in (WAYS if count == SEPARATED else (MUNTIN, UNION))
+                    for way in (WAYS if count == scale.separated else (MUNTIN, UNION))
                 ]
                 for number in range(scale.rounds):
                     for case, way in turn[:: -1 if number % 2 else 1]:

@@ -96,6 +96,7 @@ def _lines(
     for c in f1.counted:
         yield "edges", f"{c.queries} queries", "bit set, s", c.bit_set
         yield "edges", f"{c.queries} queries", "F1, s", c.f1
+        yield "edges", f"{c.queries} queries", "F1 from queries, s", c.whole
     for each in f1.planned:
         yield "planning", f"{each.queries} queries", "bit set, s", each.bit_set
         yield "planning", f"{each.queries} queries", "F1, s", each.f1

@@ -15,9 +15,9 @@ from bench.report import Table, shown
 from muntin.share.bitset import bit_set_count
 from muntin.share.bundle import merged
 from muntin.share.candidates import offers
-from muntin.share.combs import combs_of
+from muntin.share.combs import combs_of, thin
 from muntin.share.cost import WeaveCost
-from muntin.share.edges import edges_of
+from muntin.share.edges import edges_of, rate_of
 from muntin.share.queries import query_set
 from muntin.share.technique import TECHNIQUES
 from muntin.share.weave import weave
@@ -47,11 +47,15 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Seconds of the processor to count the edges of a query load, by either way."""
+    """Seconds of the processor to count the edges of a query load, by either way.
+
+    `bit_set` and `f1` start from the distinct slides, `whole` is F1 from the queries themselves.
+    """
 
     queries: int
     bit_set: float | None
-    f1: float
+    f1: float | None
+    whole: float
     edges: int
 
 
@@ -99,24 +103,29 @@ def _counted(scale: Scale, queries: int) -> Counted:
     windows = Workload(queries, scale.longest_slide).windows(seed=queries)
     combs = sorted(combs_of(windows))
     timed = interleave(
-        {"bit set": lambda: bit_set_count(combs), "f1": lambda: edges_of(windows).rate},
+        {
+            "bit set": lambda: bit_set_count(combs),
+            "f1": lambda: rate_of(thin(combs)),
+            "whole": lambda: edges_of(windows).rate,
+        },
         repeats=scale.repeats,
         seconds=20.0,
         warm_up=False,
     )
     marked, rate = timed["bit set"].result, timed["f1"].result
+    taken = {name: min(each.processor) for name, each in timed.items()}
     assert isinstance(marked, tuple)
-    if Fraction(*marked) != rate:
+    if not Fraction(*marked) == rate == timed["whole"].result:
         msg = f"the bit set has {marked[0]} edges in {marked[1]} for {queries} queries, F1 has {rate} per unit"
         raise AssertionError(msg)
-    return Counted(queries, min(timed["bit set"].processor), min(timed["f1"].processor), marked[0])
+    return Counted(queries, taken["bit set"], taken["f1"], taken["whole"], marked[0])
 
 
 def _many(queries: int) -> Counted:
     windows = Workload(queries).windows(seed=0)
     start = time.process_time()
     found = edges_of(windows)
-    return Counted(queries, None, time.process_time() - start, found.count or 0)
+    return Counted(queries, None, None, time.process_time() - start, found.count or 0)
 
 
 def _many_planned(queries: int) -> tuple[int, float]:
@@ -171,8 +180,10 @@ def tables(scale: Scale, found: Findings) -> tuple[Table, ...]:
         (
             f"{c.queries:,}",
             None if c.bit_set is None else 1e3 * c.bit_set,
-            1e3 * c.f1,
-            None if c.bit_set is None else f"{c.bit_set / c.f1:,.0f}",
+            None if c.f1 is None else 1e3 * c.f1,
+            None if c.bit_set is None or c.f1 is None else f"{c.bit_set / c.f1:,.0f}",
+            1e3 * c.whole,
+            None if c.bit_set is None else f"{c.bit_set / c.whole:,.0f}",
             f"{c.edges:,}",
         )
         for c in found.counted
@@ -182,7 +193,11 @@ def tables(scale: Scale, found: Findings) -> tuple[Table, ...]:
         for p in found.planned
     ) + tuple((f"{queries:,}", None, seconds, None, None) for queries, seconds in found.many_plans)
     return (
-        Table("Edges counted, ms (Figure 16)", ("queries", "bit set", "F1", "times", "edges"), rows),
+        Table(
+            "Edges counted, ms (Figure 16)",
+            ("queries", "bit set", "F1", "times", "F1 from queries", "times", "edges"),
+            rows,
+        ),
         Table(
             "WeaveShare's plan, seconds, by how edges are counted",
             ("queries", "bit set", "F1", "times", "same plan"),
@@ -193,11 +208,13 @@ def tables(scale: Scale, found: Findings) -> tuple[Table, ...]:
 
 def goals(found: Findings) -> tuple[tuple[str, str, str, str], ...]:
     """Hold the findings against what was set out."""
-    best = max(c.bit_set / c.f1 for c in found.counted if c.bit_set is not None)
-    million = max(c.f1 for c in found.counted if c.bit_set is None)
+    best = max(c.bit_set / c.f1 for c in found.counted if c.bit_set is not None and c.f1 is not None)
+    whole = max(c.bit_set / c.whole for c in found.counted if c.bit_set is not None)
+    million = max(c.whole for c in found.counted if c.bit_set is None)
     largest = max(c.queries for c in found.counted)
     return (
-        ("F1 against the bit set, times as fast, at most", f"{best:,.0f}", f"> {GOAL:,}", _yes(best > GOAL)),
+        ("F1 against the bit set, both from slides, times as fast", f"{best:,.0f}", f"> {GOAL:,}", _yes(best > GOAL)),
+        ("F1 from queries against the bit set, times as fast", f"{whole:,.0f}", f"> {GOAL:,}", _yes(whole > GOAL)),
         (
             f"edges of {largest:,} queries, seconds",
             shown(million),
@@ -217,7 +234,8 @@ def notes(scale: Scale, found: Findings) -> tuple[str, ...]:
     equal = "all the same" if all(p.same for p in found.planned) else "not all the same"
     return (
         f"Figure 16: slides are divisors of {scale.longest_slide:,}, and the bit set has a byte for each unit of that "
-        "composite slide, marked and counted by NumPy. F1's time includes sorting out duplicates and multiples. The "
-        "paper reaches 550 queries with the bit set and does not give the slides; up to 60,000 times is its figure. "
-        f"Beyond, slides are divisors of 1,000. Plans by either way are {equal}.",
+        "composite slide, marked and counted by NumPy. The bit set and F1 are given the distinct slides; 'F1 from "
+        "queries' finds these first. The paper reaches 550 queries with the bit set and does not give the slides; up "
+        "to 60,000 times is its figure. Beyond, slides are divisors of 1,000. Plans by either way are "
+        f"{equal}. All times are those of the processor.",
     )

@@ -270,7 +270,9 @@ def test_a_small_stream_is_run_every_way(spark: Any, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(streaming_source, "RANGES", {1: (60,), 2: (20, 60), 5: (20, 40, 60)})
     before = spark.conf.get("spark.sql.shuffle.partitions")
     day = streaming.DayScale(60, 3, 1, 2, 5, 4, Patience(1, 1, 0.0))
-    scale = streaming.Scale((1, 2), (3,), ("hopping",), 100, 5, rounds=2, patience=Patience(1, 1, 0.0), day=day)
+    scale = streaming.Scale(
+        (1, 2), (3,), ("hopping",), 100, 5, rounds=2, patience=Patience(1, 1, 0.0), day=day, separated=2
+    )
     told = streaming.measure(scale, track)
     rows = dicts(told.measurements)
     assert {(row["windows"], row["way"], row["round"]) for row in rows if row["shape"] == "hopping"} == {

@@ -103,7 +103,10 @@ def test_ratios_trees_and_distances_by_hand() -> None:
     assert weave_plans.ratio(costs, experiment, "weave") == 500 / 5
     assert weave_plans.ratio(costs, experiment, "triweave") == 1
     assert weave_plans.average_trees(readings, "SlickDeque") == (2 + 4 + 2 + 2) / 4
-    assert weave_plans.apart(readings) == pytest.approx(500 / 7 - 1)
+    weave = (500, 10, 5)
+    assert weave_plans.apart(readings) == pytest.approx(
+        (sum(max(cost, 7) / min(cost, 7) - 1 for cost in weave) / 3, 500 / 7 - 1)
+    )
 
 
 def test_deviations_by_hand() -> None:
