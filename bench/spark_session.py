@@ -53,14 +53,18 @@ def settings(spark: SparkSession) -> dict[str, Cell]:
 @contextmanager
 def configured(spark: SparkSession, options: Mapping[str, str]) -> Iterator[None]:
     """Set options of a session for a while."""
-    before = {name: spark.conf.get(name) for name in options}
+    # Not every option has a value, or a default, before it is set.
+    before = {name: spark.conf.get(name, "") for name in options}
     try:
         for name, value in options.items():
             spark.conf.set(name, value)
         yield
     finally:
         for name, old in before.items():
-            spark.conf.set(name, old or "")
+            if old:
+                spark.conf.set(name, old)
+            else:
+                spark.conf.unset(name)
 
 
 class Native:
