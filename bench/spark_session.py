@@ -53,15 +53,15 @@ def settings(spark: SparkSession) -> dict[str, Cell]:
 @contextmanager
 def configured(spark: SparkSession, options: Mapping[str, str]) -> Iterator[None]:
     """Set options of a session for a while."""
-    # Not every option has a value, or a default, before it is set.
-    before = {name: spark.conf.get(name, "") for name in options}
+    # Not every option has a value, or a default, before it is set; any other stand-in must be of the option's type.
+    before = {name: spark.conf.get(name, None) for name in options}
     try:
         for name, value in options.items():
             spark.conf.set(name, value)
         yield
     finally:
         for name, old in before.items():
-            if old:
+            if old is not None:
                 spark.conf.set(name, old)
             else:
                 spark.conf.unset(name)

@@ -75,7 +75,10 @@ def measure(scale: Scale, track: Track, data: Path | None = None) -> Report:
         ),
         Table("measurements", ("part", "of", "figure", "value"), tuple(_lines(plans, f1, ran))),
         Chart(
-            "Plan cost of WeaveShare and TriWeave", "operations per unit of time", weave_plans.panels(plans), log=True
+            "Plan cost of WeaveShare and TriWeave",
+            "thousands of operations per unit of time",
+            weave_plans.panels(plans),
+            log=True,
         ),
         (
             *weave_plans.notes(plans, scale.runs),

@@ -179,13 +179,13 @@ def apart(readings: Sequence[Reading]) -> tuple[float, float]:
 
 
 def panels(readings: Sequence[Reading]) -> tuple[Panel, ...]:
-    """Draw Figures 17 to 21: WeaveShare on the left, TriWeave on the right."""
+    """Draw Figures 17 to 21, in thousands: WeaveShare on the left, TriWeave on the right."""
     found = costs(readings)
     return tuple(
         Panel(
             f"Exp. {e.number}: {e.symbol}, {NAMES[optimizer]}",
             tuple(label(value) for value in e.values),
-            tuple(Series(name, tuple(found[e.number, v, optimizer, name] for v in e.values)) for name in TABLED),
+            tuple(Series(name, tuple(found[e.number, v, optimizer, name] / 1e3 for v in e.values)) for name in TABLED),
             lines=True,
         )
         for e in EXPERIMENTS

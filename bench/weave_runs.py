@@ -39,7 +39,7 @@ class Scale:
 
     load: Workload = MIDDLE
     draws: int = 3
-    seconds: float = 1.0
+    seconds: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
