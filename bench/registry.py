@@ -28,6 +28,8 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "streaming": "Spark: streams of 1 to 20 windows, against native aggregates in one query and in many",
         "soak": "Spark: ten windows over a steady stream for 30 minutes, its memory and its state",
         "weave": "many queries: plan costs of WeaveShare and TriWeave, F1, plans run for real (--data: readings)",
+        "weave_stream": "Spark: plans of many queries as streams, cost beside time",
+        "manager": "Spark: queries that come and go on a running stream, with kills; pauses, and every row compared",
         "subsume": "windows that share states: groups, memory and SUM of 1,000 to 10,000 random windows",
     }
 )

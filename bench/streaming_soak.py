@@ -36,6 +36,8 @@ TUMBLING: Final = (1, 3, 6, 15, 30)
 HOPPING: Final = (2, 4, 8, 16, 24)
 BLOCKS: Final = "spark.sql.streaming.stateStore.rocksdb.blockCacheSizeMB"
 _POINTS: Final = 30
+# At every so many looks the JVM is asked what is alive in its heap.
+_HEAP: Final = 12
 _MB: Final = 1_000_000
 
 
@@ -61,6 +63,8 @@ class Sample:
 
     second: float
     jvm: int
+    heap: int
+    """What is alive in the JVM's heap, looked at now and then."""
     python: int
     state_rows: int
     state_files: int
@@ -87,6 +91,7 @@ class Trend:
 # What is followed: the name, the unit, what it is divided by, and the sample's field.
 FOLLOWED: Final = (
     ("memory of the JVM", "MB", _MB, "jvm"),
+    ("memory alive in its heap", "MB", _MB, "heap"),
     ("memory of Python", "MB", _MB, "python"),
     ("state rows", "rows", 1, "state_rows"),
     ("state files", "MB", _MB, "state_files"),
@@ -116,9 +121,10 @@ def windows(unit: int) -> tuple[Window, ...]:
 
 def measure(scale: Scale, track: Track) -> Report:
     """Start the query, look at it now and then, and stop it."""
-    # With a heap of its largest size soon reached, what the JVM takes later is not the heap's own growth.
+    # With a heap of its largest size from the start, what the JVM takes later is not the heap's own growth.
+    heap = f"-Xms{scale.memory} -XX:+AlwaysPreTouch"
     with (
-        session(conf={"spark.driver.memory": scale.memory}) as spark,
+        session(conf={"spark.driver.memory": scale.memory, "spark.driver.extraJavaOptions": heap}) as spark,
         # RocksDB's cache of blocks, too, is to be full soon: by itself it takes an hour to reach its 8 MB a task.
         configured(spark, {"spark.sql.shuffle.partitions": str(machine().cores), BLOCKS: "1"}),
         tempfile.TemporaryDirectory(prefix="muntin-bench-", ignore_cleanup_errors=True) as folder,
@@ -126,7 +132,7 @@ def measure(scale: Scale, track: Track) -> Report:
         writer = _frame(spark, scale).writeStream.format("noop").outputMode("append")
         query = writer.trigger(processingTime=scale.trigger).option("checkpointLocation", folder).start()
         try:
-            found = list(_samples(query, scale, track))
+            found = list(_samples(spark, query, scale, track))
         finally:
             query.stop()
         told = settings(spark)
@@ -150,16 +156,18 @@ def _frame(spark: SparkSession, scale: Scale) -> DataFrame:
     return plan.stream()
 
 
-def _samples(query: Any, scale: Scale, track: Track) -> Iterator[Sample]:
+def _samples(spark: Any, query: Any, scale: Scale, track: Track) -> Iterator[Sample]:
     while query.lastProgress is None:
         # The first micro-batch starts Python's workers, which is no part of a steady run.
         _check(query)
         time.sleep(0.1)
-    began = time.monotonic()
+    began, alive = time.monotonic(), 0
     for number in track(range(1, round(scale.seconds / scale.every) + 1), "soak"):
         time.sleep(max(0.0, began + number * scale.every - time.monotonic()))
         _check(query)
-        yield _sample(query.lastProgress, time.monotonic() - began)
+        if number % _HEAP == 1:
+            alive = _alive(spark)
+        yield _sample(query.lastProgress, alive, time.monotonic() - began)
 
 
 def _check(query: Any) -> None:
@@ -169,11 +177,19 @@ def _check(query: Any) -> None:
         raise AssertionError(msg)
 
 
-def _sample(progress: Any, second: float) -> Sample:
+def _alive(spark: Any) -> int:
+    """Let the JVM tidy up, and say what is left."""
+    runtime = spark._jvm.java.lang.Runtime.getRuntime()
+    runtime.gc()
+    return int(runtime.totalMemory() - runtime.freeMemory())
+
+
+def _sample(progress: Any, heap: int, second: float) -> Sample:
     state, memory = State.of(progress), resident(os.getpid())
     return Sample(
         second,
         memory.get("java", 0),
+        heap,
         sum(size for name, size in memory.items() if name != "java"),
         state.rows,
         state.files,
@@ -217,7 +233,7 @@ def trend(found: Sequence[Sample], name: str) -> Trend:
     The slope is the median of those between any two samples (Theil and Sen): a process that was just being forked when
     one sample was taken moves nothing.
 
-    >>> rising = [Sample(60.0 * i, 100 + i, 0, 0, 0, 0, 0, 0.0, 0) for i in range(5)]
+    >>> rising = [Sample(60.0 * i, 100 + i, 0, 0, 0, 0, 0, 0, 0.0, 0) for i in range(5)]
     >>> trend(rising, "jvm")
     Trend(mean=103.0, slope=1.0, growth=0.0194...)
     """
@@ -268,7 +284,8 @@ def report(scale: Scale, found: Sequence[Sample], told: Mapping[str, Cell]) -> R
         Chart(title, "percent of the mean of the second half, by minute", _panels(found, trends)),
         (
             f"{said} A figure is flat where a straight line through the second half rises by at most {FLAT:.0%} of "
-            "the mean. Memory is the resident set: of the JVM, and of this process and Python's workers together.",
+            "the mean. Memory is the resident set: of the JVM, and of this process and Python's workers together. The "
+            "JVM's heap has its largest size from the start; what is alive in it is looked at after it was tidied up.",
         ),
     )
 

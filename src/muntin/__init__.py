@@ -2,9 +2,11 @@
 
 from muntin.aggregate import catalog as agg
 from muntin.api import LogicalPlan, optimize
+from muntin.distinct import distinct
 from muntin.errors import MuntinError
 from muntin.from_sql import sql
 from muntin.join import WindowJoin, join
+from muntin.manager.manager import Manager
 from muntin.many import plan
 from muntin.physical.statistics import Statistics
 from muntin.planned import Plan
@@ -15,6 +17,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "LogicalPlan",
+    "Manager",
     "MuntinError",
     "Plan",
     "Query",
@@ -22,6 +25,7 @@ __all__ = [
     "Window",
     "WindowJoin",
     "agg",
+    "distinct",
     "hopping",
     "join",
     "optimize",

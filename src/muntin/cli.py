@@ -1,4 +1,4 @@
-"""The command line: `muntin plan`, `run`, `demo`, `calibrate`, `bench`."""
+"""The command line: `muntin plan`, `run`, `serve` and what talks to it, `demo`, `calibrate`, `bench`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from muntin import __version__
 from muntin.commands.bench import bench
 from muntin.commands.calibrate import calibrate
 from muntin.commands.demo import demo
+from muntin.commands.manage import drop, register, resume, status, stop, suspend
 from muntin.commands.plan import plan
 from muntin.commands.run import run
+from muntin.commands.serve import serve
+from muntin.commands.studio import studio
 from muntin.errors import MuntinError, SqlError
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ _OPTIONS: Final = MappingProxyType(
         "Use sharing='partitioned'": "Use --sharing partitioned",
         "with id='...'": "as in ID=20m",
         "Use 'auto' or 'factor'": "Use --optimizer auto or factor",
+        "stream(buckets=...)": "--buckets",
     }
 )
 
@@ -86,6 +90,10 @@ def _refusing() -> Iterator[None]:
       muntin plan --window 20m --window 30m --window 40m --agg min
     A query over files, on Spark:
       muntin run query.sql --input Input=events/ --output out/
+    A stream whose queries come and go, and a query for it:
+      muntin serve --input events/ --time ts --watermark 10s \\
+                   --checkpoint ck/ --output out/
+      muntin register load --checkpoint ck/ --window 5m --agg "n=count()"
 
     \b
     Exit codes:
@@ -105,6 +113,10 @@ def main(context: click.Context) -> None:
 
 main.add_command(plan)
 main.add_command(run)
+main.add_command(serve)
+for managing in (register, suspend, resume, drop, status, stop):
+    main.add_command(managing)
+main.add_command(studio)
 main.add_command(demo)
 main.add_command(calibrate)
 main.add_command(bench)

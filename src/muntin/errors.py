@@ -48,3 +48,7 @@ class QueryError(MuntinError):
 
 class StateError(MuntinError):
     """The state of a stream cannot be read, or belongs to another query."""
+
+
+class ManagerError(MuntinError):
+    """A manager of queries over a stream was asked for what it cannot do, or cannot go on."""

@@ -78,12 +78,12 @@ def windows(
     if not isinstance(several, (list, tuple)):
         msg = f"keys are a column's name, a Spark expression, or a list of them, got {keys!r}"
         raise QueryError(msg)
-    frame, found = _named(df, [time, *several])
+    frame, found = named(df, [time, *several], "a key or the time")
     late = None if watermark is None else parse_duration(watermark)
     return Events(frame, found[0], tuple(found[1:]), late)
 
 
-def _named(df: DataFrame, columns: list[str | Column]) -> tuple[DataFrame, list[str]]:
+def named(df: DataFrame, columns: list[str | Column], what: str) -> tuple[DataFrame, list[str]]:
     """Give expressions a column of their own; one with the name of another column takes its place."""
     from pyspark.errors import AnalysisException
 
@@ -95,12 +95,12 @@ def _named(df: DataFrame, columns: list[str | Column]) -> tuple[DataFrame, list[
             names.append(column)
             continue
         if not hasattr(column, "cast"):
-            msg = f"a key or the time is a column's name or a Spark expression, got {column!r}"
+            msg = f"{what} is a column's name or a Spark expression, got {column!r}"
             raise QueryError(msg)
         try:
             name = df.select(column).columns[0]
         except AnalysisException as error:
-            msg = f"a key or the time cannot be taken from the DataFrame: {reason(error)}"
+            msg = f"{what} cannot be taken from the DataFrame: {reason(error)}"
             raise QueryError(msg) from error
         names.append(name)
         made[name] = column
@@ -177,18 +177,21 @@ class Query(WindowQuery):
 
 
 def _groups(bound: Bound) -> list[Group]:
-    """Part the aggregates by what they allow: kernels, the JVM only, functions in Python, or all values at once."""
-    found: dict[tuple[bool, bool, bool], list[str]] = {}
+    """Part the aggregates by what they allow: kernels, the JVM only, functions in Python, or no partials at all."""
+    found: dict[tuple[bool, bool, bool, bool], list[str]] = {}
     for name, _ in bound.query.aggregates:
         recipe = bound.recipes.get(name)
-        kind = (False, False, True) if recipe is None else (recipe.shareable, recipe.columnar and bound.crosses, False)
+        kind = (False, False, True, False)
+        if recipe is not None:
+            kind = (recipe.shareable, recipe.columnar and bound.crosses, False, recipe.item is not None and bound.sorts)
         found.setdefault(kind, []).append(name)
     groups = []
-    for (shareable, columnar, custom), names in found.items():
+    for (shareable, columnar, custom, distinct), names in found.items():
         parts = {part.name: part for name in names if name in bound.recipes for part in bound.recipes[name].parts}
         heavy = sum(part.heavy for part in parts.values())
         why = "" if shareable or custom else "no bounded partial: it needs all values of a window at once"
-        groups.append(Group(tuple(names), max(len(parts), 1), shareable, columnar, custom, why, heavy))
+        counts = len(names) if distinct else 0
+        groups.append(Group(tuple(names), max(len(parts), 1), shareable, columnar, custom, why, heavy, counts))
     return groups
 
 

@@ -153,14 +153,14 @@ def plan_stream(query: Query, bound: Bound, logical: LogicalPlan, strategy: Stra
     if strategy == "jvm":
         msg = "strategy='jvm' is a tree of windows over a table: a stream takes 'arrow', 'native' or 'auto'"
         raise QueryError(msg)
-    refusal = _refusal(bound)
+    refusal = refusal_of(bound)
     if strategy == "arrow" and refusal:
         msg = f"strategy='arrow' cannot serve this query: {refusal}. Take 'auto' or 'native'"
         raise QueryError(msg)
     return StreamPlan(query, bound, logical, assemblies(query.windows), refusal, strategy)
 
 
-def _refusal(bound: Bound) -> str:
+def refusal_of(bound: Bound) -> str:
     """Say why one operator cannot serve all windows of a query; nothing where it can."""
     for name, aggregate in bound.query.aggregates:
         recipe, what = bound.recipes.get(name), f"`{name}` ({aggregate.function.name})"

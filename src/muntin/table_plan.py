@@ -89,6 +89,7 @@ class TablePlan(Plan):
                     "rows": plan.statistics.rows,
                     "keys": plan.statistics.keys,
                     "span_us": plan.statistics.span,
+                    "items": plan.statistics.items,
                     "how": plan.statistics.how,
                 },
                 "constants": plan.constants,

@@ -30,6 +30,7 @@ TEN = tuple(tumbling(f"{10 * i}s") for i in range(2, 12))
 NUMBERS = Group(("low",), 1, shareable=True, columnar=True, custom=False)
 STRINGS = Group(("word",), 1, shareable=True, columnar=False, custom=False)
 MEDIAN = Group(("mid",), 1, shareable=False, columnar=False, custom=False, why="all values at once")
+DISTINCT = Group(("users",), 1, shareable=False, columnar=False, custom=False, why="all values at once", distinct=1)
 MINE = Group(("mine",), 1, shareable=False, columnar=False, custom=True)
 
 
@@ -71,6 +72,36 @@ def test_holistic_is_native_and_says_why() -> None:
     ways = {step.aggregates: step.way for step in found.steps}
     assert ways[("mid",)] == "native"
     assert ways[("low",)] == "arrow"
+
+
+def test_distinct_counts_of_many_hopping_windows_go_by_first_appearances() -> None:
+    windows = [hopping(f"{n}h", slide="10m") for n in (1, 2, 3, 6, 12)]
+    for items in (None, 1e3, 1e7):
+        found = plan(windows, [DISTINCT], statistics=replace(BIG, items=items))
+        assert [step.way for step in found.steps] == ["distinct"]
+        assert found.steps[0].pane == (HOUR // 6, 0)
+        assert found.seconds < found.native_seconds / 2
+    both = plan(windows, [DISTINCT, MEDIAN, NUMBERS])
+    assert {step.aggregates: step.way for step in both.steps} == {
+        ("users",): "distinct",
+        ("mid",): "native",
+        ("low",): "arrow",
+    }
+
+
+def test_distinct_counts_of_one_tumbling_window_are_native() -> None:
+    for items in (None, 1e3, 1e7):
+        found = plan([tumbling("1h")], [DISTINCT], statistics=replace(BIG, items=items))
+        assert [step.way for step in found.steps] == ["native"]
+    assert [step.way for step in plan([tumbling("1h")], [DISTINCT], "jvm").steps] == ["distinct"]
+    assert [step.way for step in plan([tumbling("1h")], [DISTINCT], "native").steps] == ["native"]
+
+
+def test_panes_finer_than_the_events_do_not_pay_for_distinct_counts() -> None:
+    # A thousand values: few in a window, but every event is alone in a pane of a millisecond.
+    windows = (tumbling("10m"), tumbling("7001ms"))
+    found = plan(windows, [DISTINCT], statistics=replace(BIG, items=1e3))
+    assert [step.way for step in found.steps] == ["native"]
 
 
 def test_natives_are_one_step() -> None:
@@ -125,7 +156,7 @@ def test_intervals_of_sparse_events_are_no_more_than_events_make() -> None:
     assert sparse.intervals(hopping("1h", slide="1m")) <= 600
 
 
-@pytest.mark.parametrize("bad", [{"rows": -1}, {"rows": 1, "keys": 0}, {"rows": float("nan")}])
+@pytest.mark.parametrize("bad", [{"rows": -1}, {"rows": 1, "keys": 0}, {"rows": float("nan")}, {"rows": 1, "items": 0}])
 def test_impossible_statistics_are_refused(bad: dict[str, float]) -> None:
     with pytest.raises(QueryError, match="statistics: "):
         Statistics(**bad)  # type: ignore[arg-type]

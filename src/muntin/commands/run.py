@@ -29,11 +29,11 @@ from muntin.spark.files import (
     local_path,
     parse_input,
     read,
-    reason,
     writable,
     write,
 )
 from muntin.spark.progress import progress, waiting
+from muntin.spark.reason import reason
 from muntin.spark.session import session
 from muntin.table_plan import TablePlan
 
@@ -139,7 +139,7 @@ def run(
     if streams:
         check_folder(texts)
     source = _source(parsed, texts, input_format)
-    conf = dict(map(_setting, settings))
+    conf = dict(map(parse_setting, settings))
     job = None
     if streams:
         job = prepared(streaming, text, parsed, when, source, output, form, optimizer, dry_run=dry_run)
@@ -213,7 +213,12 @@ def _target(output: str | None, form: str | None, overwrite: bool, source: Sourc
     return Target(output, found, overwrite)
 
 
-def _setting(text: str) -> tuple[str, str]:
+def parse_setting(text: str) -> tuple[str, str]:
+    """Read NAME=VALUE.
+
+    >>> parse_setting("spark.sql.session.timeZone=UTC")
+    ('spark.sql.session.timeZone', 'UTC')
+    """
     name, equals, value = text.partition("=")
     if not name.strip() or not equals:
         msg = (

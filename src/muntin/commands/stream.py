@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import json
-import re
-import signal
-import threading
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from muntin.commands.signals import NAMES, signals
 from muntin.commands.stream_job import doubled
-from muntin.commands.stream_manifest import NEW, Manifest, as_options, clear_torn, refuse_columns
+from muntin.commands.stream_manifest import NEW, Manifest, as_options, refuse_columns
 from muntin.commands.stream_progress import COUNTED, Streamed, Totals, as_dict, as_text, counts, live
 from muntin.errors import MuntinError
 from muntin.from_sql import sql
-from muntin.spark.files import READ, WRITE, is_there, local_path, read, reason, writable
+from muntin.spark.files import READ, WRITE, is_there, local_path, read, writable
 from muntin.spark.progress import waiting
+from muntin.spark.reason import first_and_root, own_words
 from muntin.stream_plan import StreamPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.types import StructType
 
     from muntin.commands.stream_job import Job
+    from muntin.spark.files import Source
 
 # So long between two looks at how far a stream is.
 _SECONDS: Final = 0.2
@@ -37,13 +36,13 @@ _SECONDS: Final = 0.2
 def stream(spark: SparkSession, job: Job, *, as_data: bool) -> None:
     """Run a job until it ends or is stopped, and say what it came to."""
     with waiting("looking at the files that are there"):
-        schema = _columns(job, read(spark, job.source).schema)
+        schema = settled(job.manifest.schema if job.manifest else None, read(spark, job.source).schema)
         asked = sql(
             job.text,
             time=job.when,
             watermark=f"{job.watermark}us",
             # In capitals no name is that of one of `sql`'s own parameters.
-            **{job.source.name.upper(): _events(spark, job, schema)},
+            **{job.source.name.upper(): events(spark, job.source, schema, job.files)},
         )
         plan = asked.plan(optimizer=job.optimizer)
         assert isinstance(plan, StreamPlan)
@@ -66,27 +65,28 @@ def stream(spark: SparkSession, job: Job, *, as_data: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _columns(job: Job, found: StructType) -> StructType:
-    """Settle the columns of the input: those of the first start, unless they changed."""
+def settled(kept_as: Mapping[str, Any] | None, found: StructType) -> StructType:
+    """Settle the columns of an input: those of the first start, where there was one, unless they changed."""
     from pyspark.sql.types import StructType
 
-    if job.manifest is None:
+    if kept_as is None:
         return found
-    kept = StructType.fromJson(dict(job.manifest.schema))
+    kept = StructType.fromJson(dict(kept_as))
     before, now = ([(field.name, field.dataType.simpleString()) for field in one.fields] for one in (kept, found))
     refuse_columns(before, now)
     return kept
 
 
-def _events(spark: SparkSession, job: Job, schema: StructType) -> DataFrame:
-    source = job.source
+def events(spark: SparkSession, source: Source, schema: StructType, files: int | None = None) -> DataFrame:
+    """Read an input as a stream, at most so many new files at once."""
     reader = spark.readStream.format(source.format).options(**READ[source.format])
     # A delta table knows its columns, and takes none from outside.
     reader = reader if source.format == "delta" else reader.schema(schema)
-    return (reader if job.files is None else reader.option("maxFilesPerTrigger", job.files)).load(source.path)
+    return (reader if files is None else reader.option("maxFilesPerTrigger", files)).load(source.path)
 
 
 def _start(spark: SparkSession, job: Job, plan: StreamPlan, schema: StructType) -> StreamingQuery:
+    from muntin.spark.checkpoint import clear_torn
     from muntin.stream.labels import buckets_for
 
     assert job.target is not None
@@ -120,7 +120,7 @@ def _follow(query: StreamingQuery, totals: Totals) -> tuple[Totals, str]:
     """
     asked_at: int | None = None
     idle = False
-    with live() as show, _signals() as asked:
+    with live() as show, signals() as asked:
         while query.isActive:
             time.sleep(_SECONDS)
             totals = totals.catch_up(query)
@@ -137,53 +137,17 @@ def _follow(query: StreamingQuery, totals: Totals) -> tuple[Totals, str]:
             idle = not status["isTriggerActive"] or not status["isDataAvailable"]
             if (idle and was_idle) or totals.last > asked_at or len(asked) > 1:
                 query.stop()
-    stopped = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}[asked[0]] if asked else ""
+    stopped = NAMES[asked[0]] if asked else ""
     return totals.catch_up(query), stopped
-
-
-@contextmanager
-def _signals() -> Iterator[list[signal.Signals]]:
-    """Gather the signals that ask to stop; Spark's own answer to Ctrl-C would be to break off what runs."""
-    asked: list[signal.Signals] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield asked
-        return
-    before = {
-        number: signal.signal(number, lambda number, frame: asked.append(signal.Signals(number)))
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _failure(error: BaseException, checkpoint: str) -> str:
     """Say why a stream failed, and what to do."""
-    causes = [str(each) for each in _causes(error)]
-    own = re.search(r"muntin\.errors\.\w+: ([^\n]+)", "\n".join(causes))
+    own = own_words(error)
     if own is not None:
-        return as_options(own[1].strip())
-    first, root = (_first_line(text) for text in (causes[0], causes[-1]))
+        return as_options(own)
+    first, root = first_and_root(error)
     why = first if root in first else f"{first}: {root}"
     if "STATE_STORE" in first or checkpoint in root:
         return f"the checkpoint cannot be read: {why}. Put {checkpoint} back from a copy, or {NEW}"
     return f"the stream failed: {why}. What is written stands, and the next start goes on from {checkpoint}"
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        # PySpark keeps what the JVM says of causes there; over Connect there is nothing of the kind.
-        error = getattr(error, "_cause", None)
-
-
-def _first_line(text: str) -> str:
-    r"""Take what went wrong out of a message of the JVM's.
-
-    >>> _first_line("java.io.IOException: No space left on device\n at java.io")
-    'No space left on device'
-    """
-    text = re.sub(r"^(\[STREAM_FAILED\].*?terminated with exception: |[\w.$]+(Exception|Error): )", "", text.strip())
-    return reason(Exception(text)).rstrip(".")

@@ -107,8 +107,8 @@ class Job:
             self.parsed.time or self.when or "",
             watermark=format_duration(self.watermark),
             mode=self.mode,
-            input=f"{_absolute(self.source.path)} ({self.source.format})",
-            output=_absolute(self.target.path),
+            input=f"{absolute(self.source.path)} ({self.source.format})",
+            output=absolute(self.target.path),
             format=self.target.format,
             buckets=buckets,
         )
@@ -179,12 +179,12 @@ def prepared(
         from muntin.spark.streaming import check_buckets
     except ImportError as error:
         raise MuntinError(NO_SPARK) from error
-    watermark = _duration("--watermark", given["watermark"])
+    watermark = read_duration("--watermark", given["watermark"])
     trigger: dict[str, Any] = {"processingTime": "0 seconds"}
     if given["trigger"] == NOW:
         trigger = {"availableNow": True}
     elif given["trigger"] is not None:
-        every = _duration("--trigger", given["trigger"], f"{NOW}, or ")
+        every = read_duration("--trigger", given["trigger"], f"{NOW}, or ")
         trigger = {"processingTime": f"{every // 1000} milliseconds"}
     if given["buckets"] is not None:
         check_buckets(given["buckets"])
@@ -209,16 +209,7 @@ def _placed(job: Job, output: str | None, form: str | None) -> Job:
     if output is None:
         msg = "there is nowhere to write: pass --output PATH, or --dry-run to see the plan alone"
         raise MuntinError(msg)
-    for what, path in (("output", output), ("input", job.source.path)):
-        other = local_path(path)
-        if job.place is None or other is None:
-            continue
-        mine, theirs = job.place.resolve(), other.resolve()
-        if mine == theirs or mine in theirs.parents or theirs in mine.parents:
-            msg = (
-                f"the checkpoint {job.checkpoint} and the {what} {path} lie in one another: give it a folder of its own"
-            )
-            raise MuntinError(msg)
+    check_apart(job.checkpoint, output=output, input=job.source.path)
     manifest = None if job.place is None else find(job.place)
     known = None if manifest is None else manifest.plan.get("format")
     target = Target(output, form or known or format_of(output) or "parquet", overwrite=False)
@@ -233,6 +224,19 @@ def _placed(job: Job, output: str | None, form: str | None) -> Job:
         job = replace(job, buckets=kept)
     _check_written(job, local_path(output))
     return job
+
+
+def check_apart(checkpoint: str, **others: str) -> None:
+    """Refuse a checkpoint that lies in another folder of the stream's, or the other in it."""
+    place = local_path(checkpoint)
+    for what, path in others.items():
+        other = local_path(path)
+        if place is None or other is None:
+            continue
+        mine, theirs = place.resolve(), other.resolve()
+        if mine == theirs or mine in theirs.parents or theirs in mine.parents:
+            msg = f"the checkpoint {checkpoint} and the {what} {path} lie in one another: give it a folder of its own"
+            raise MuntinError(msg)
 
 
 def _check_written(job: Job, output: Path | None) -> None:
@@ -276,7 +280,14 @@ def partitions(master: str) -> dict[str, str]:
     return {"spark.sql.shuffle.partitions": cores}
 
 
-def _duration(option: str, text: str, others: str = "") -> int:
+def read_duration(option: str, text: str, others: str = "") -> int:
+    """Read the duration that an option was given.
+
+    >>> read_duration("--trigger", "soon")
+    Traceback (most recent call last):
+    ...
+    muntin.errors.MuntinError: cannot read --trigger 'soon': give a duration, for example 10s or 1h30m
+    """
     try:
         return parse_duration(text)
     except DurationError as error:
@@ -284,6 +295,7 @@ def _duration(option: str, text: str, others: str = "") -> int:
         raise MuntinError(msg) from error
 
 
-def _absolute(path: str) -> str:
+def absolute(path: str) -> str:
+    """Give a path on this machine in full, so that it means the same from any folder."""
     place = local_path(path)
     return path if place is None else str(place.resolve())

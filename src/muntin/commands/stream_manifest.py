@@ -142,17 +142,6 @@ def refuse_damage(checkpoint: Path) -> None:
             raise StateError(msg)
 
 
-def clear_torn(checkpoint: Path) -> None:
-    """Take away what a start left that was killed while it wrote its first offsets.
-
-    Spark would refuse the checkpoint ever after: to it a hidden file is a sign that another query was here.
-    """
-    folder = checkpoint / "offsets"
-    if not _numbered(folder):
-        for place in folder.glob(".*.tmp*"):
-            place.unlink()
-
-
 def _whole(text: str, *, log: bool) -> bool:
     lines = [line for line in text.splitlines() if line.strip()]
     if log:

@@ -45,6 +45,8 @@ class Group:
     why: str = ""
     heavy: int = 0
     """How many of the parts Spark can only merge in objects."""
+    distinct: int = 0
+    """How many of them count different values, and can do so by first appearances."""
 
 
 def check_strategy(strategy: str) -> None:
@@ -67,13 +69,18 @@ def choose(
     What is computed apart must be joined, and that has its price too: so groups are also weighed together.
     """
     every = tuple(windows)
-    whole = Prices(statistics, constants, sum(group.parts for group in groups))
+    whole = Prices(
+        statistics,
+        constants,
+        sum(group.parts for group in groups),
+        distinct=sum(group.distinct for group in groups),
+    )
     weighed: list[_Weighed] = []
     for together in _partitions(groups) if strategy == "auto" else [tuple(groups)]:
         steps: list[Step] = []
         candidates: list[Candidate] = []
         for group in together:
-            prices = Prices(statistics, constants, group.parts, group.heavy)
+            prices = Prices(statistics, constants, group.parts, group.heavy, group.distinct)
             found, considered = _choose(every, group, forest, strategy, prices)
             steps += found
             candidates += considered
@@ -108,8 +115,8 @@ def _partitions(groups: Sequence[Group]) -> list[tuple[Group, ...]]:
 
 def _together(groups: Sequence[Group], why: str, *, shareable: bool) -> Group:
     names = tuple(name for group in groups for name in group.names)
-    parts, heavy = (sum(getattr(group, name) for group in groups) for name in ("parts", "heavy"))
-    return Group(names, parts, shareable=shareable, columnar=False, custom=False, why=why, heavy=heavy)
+    parts, heavy, distinct = (sum(getattr(g, name) for g in groups) for name in ("parts", "heavy", "distinct"))
+    return Group(names, parts, shareable, columnar=False, custom=False, why=why, heavy=heavy, distinct=distinct)
 
 
 def _natives_together(
@@ -124,9 +131,10 @@ def _natives_together(
     if len(native) < 2:
         return steps
     names = tuple(name for step in native for name in step.aggregates)
-    parts = sum(group.parts for group in groups if set(group.names) <= set(names))
+    joined = [group for group in groups if set(group.names) <= set(names)]
+    parts, distinct = sum(group.parts for group in joined), sum(group.distinct for group in joined)
     reason = "; ".join(dict.fromkeys(step.reason for step in native))
-    estimate = Prices(statistics, constants, parts).native(windows)
+    estimate = Prices(statistics, constants, parts, distinct=distinct).native(windows)
     return [*(step for step in steps if step.way != "native"), Step("native", names, windows, estimate, reason)]
 
 
@@ -144,6 +152,8 @@ def _choose(
         ways["python"] = [_objects(windows, group, prices)]
     elif not group.shareable:
         refused = dict.fromkeys(("jvm", "arrow"), group.why)
+        if group.distinct == len(group.names):
+            ways["distinct"] = [_firsts(windows, group, prices)]
     else:
         ways["jvm"] = [_tree(windows, group, forest(group), prices)]
         if group.columnar:
@@ -166,7 +176,7 @@ def _wanted(seconds: Mapping[str, float], strategy: Strategy) -> str:
         return strategy
     if strategy != "auto":
         # What was asked for is not legal for this group: the nearest that is.
-        return next(name for name in ("python", "jvm", "native") if name in seconds)
+        return next(name for name in ("python", "jvm", "distinct", "native") if name in seconds)
     cheapest = min(seconds, key=lambda name: seconds[name])
     return cheapest if seconds[cheapest] <= MARGIN * seconds["native"] else "native"
 
@@ -208,6 +218,13 @@ def _panes_step(windows: tuple[Window, ...], group: Group, prices: Prices) -> St
 def _objects(windows: tuple[Window, ...], group: Group, prices: Prices) -> Step:
     reason = "functions written in Python: events go to Python once, and every window combines their partials"
     return _over_panes("python", windows, group, prices.objects(windows), reason, prices)
+
+
+def _firsts(windows: tuple[Window, ...], group: Group, prices: Prices) -> Step:
+    width, of = common_measure(list(windows)), _windows(len(windows))
+    reason = f"values in panes of {windows[0].text(width)}, each counted where it is the first: {of} in one pass"
+    pane = (width, windows[0].offset % width)
+    return Step("distinct", group.names, windows, prices.firsts(windows), reason, pane=pane)
 
 
 def _over_panes(

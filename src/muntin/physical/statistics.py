@@ -27,10 +27,14 @@ class Statistics:
     """Where the figures come from."""
     seconds: float = 0.0
     """What it took to find out."""
+    items: float | None = None
+    """How many different values, each with its keys, an exact distinct count meets: of several, the most."""
 
     def __post_init__(self) -> None:
-        for name, least in (("rows", 0), ("keys", 1), ("span", 0)):
+        for name, least in (("rows", 0), ("keys", 1), ("span", 0), ("items", 1)):
             value = getattr(self, name)
+            if name == "items" and value is None:
+                continue
             if not isinstance(value, (int, float)) or not math.isfinite(value) or value < least:
                 msg = f"statistics: {name} must be a number of {least} or more, got {value!r}"
                 raise QueryError(msg)
@@ -49,13 +53,27 @@ class Statistics:
         >>> round(Statistics(rows=600, keys=1, span=600_000_000).intervals(tumbling("10s")))
         61
         """
-        there = self.keys * (self.span + window.range) / window.slide
-        full = 1 - math.exp(-self.rate * window.range)
+        return self._met(window, self.keys)
+
+    def appearances(self, window: Window) -> float | None:
+        """Estimate how many different values the intervals of a window hold, over all keys; None if not known.
+
+        >>> from muntin import tumbling
+        >>> round(Statistics(rows=600, span=600_000_000, items=2).appearances(tumbling("10s")))
+        121
+        """
+        return None if self.items is None else self._met(window, max(self.items, self.keys))
+
+    def _met(self, window: Window, kinds: float) -> float:
+        """Estimate how many intervals of a window hold an event of a kind, over so many kinds of events."""
+        there = kinds * (self.span + window.range) / window.slide
+        full = 1 - math.exp(-self.rows / kinds / max(self.span, 1) * window.range)
         return min(there * full, self.rows * window.range / window.slide)
 
     def __repr__(self) -> str:
         keys = f"{self.keys:,.0f} key{'' if self.keys == 1 else 's'}"
-        return f"{self.rows:,.0f} events of {keys} over {_long(self.span)} ({self.how})"
+        items = "" if self.items is None else f" with {self.items:,.0f} distinct value{'' if self.items == 1 else 's'}"
+        return f"{self.rows:,.0f} events of {keys}{items} over {_long(self.span)} ({self.how})"
 
 
 def _long(micros: float) -> str:

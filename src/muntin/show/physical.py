@@ -16,6 +16,7 @@ _WAYS = {
     "jvm": "jvm: a tree of windows in Spark",
     "arrow": "arrow: panes in Spark, windows in NumPy kernels",
     "python": "python: your functions, partials shared between windows",
+    "distinct": "distinct: first appearances of values in Spark, counted for all windows at once",
 }
 
 
@@ -49,7 +50,7 @@ def _candidates(candidates: tuple[Candidate, ...]) -> Iterator[str]:
         names = names if len(names) <= 40 else names[:37] + "..."
         price = "not possible" if math.isinf(candidate.seconds) else _seconds(candidate.seconds)
         note = f": {candidate.note}" if candidate.note else ""
-        yield f" {mark} {candidate.name:<7}{price:>10}  {names}{note}"
+        yield f" {mark} {candidate.name:<8}{price:>9}  {names}{note}"
 
 
 def _wrapped(label: str, text: str) -> list[str]:

@@ -15,10 +15,12 @@ from muntin.declare.query import RESERVED
 from muntin.errors import QueryError
 from muntin.spark.reason import reason
 from muntin.spark.recipes.catalog import known, recipe
-from muntin.spark.recipes.coding import crosses, ntz_from_micros, ntz_micros
+from muntin.spark.recipes.coding import crosses, ntz_from_micros, ntz_micros, sorts
 from muntin.spark.recipes.part import Input
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame
 
     from muntin.aggregate.algebra import Aggregate
@@ -27,7 +29,28 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class Clock:
+    """How events tell their time: the column, and whether it is without a zone."""
+
+    time: Column
+    ntz: bool
+
+    @property
+    def micros(self) -> Column:
+        """The time of an event in microseconds since 1970, in UTC or, without zone, by its own clock."""
+        return ntz_micros(self.time) if self.ntz else F.unix_micros(self.time)
+
+    def window(self, start: Column, end: Column) -> Column:
+        """Make a window's struct from microseconds."""
+        return F.struct(self.instant(start).alias("start"), self.instant(end).alias("end"))
+
+    def instant(self, micros: Column) -> Column:
+        """Make a time of the events' own type from microseconds."""
+        return ntz_from_micros(micros) if self.ntz else F.timestamp_micros(micros)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Clock):
     """A query whose columns are known.
 
     `events` are the rows of the source that have a time. `recipes` hold the aggregates that Spark computes,
@@ -36,18 +59,11 @@ class Bound:
 
     query: WindowQuery
     events: DataFrame
-    time: Column
-    ntz: bool
     schema: T.StructType
     recipes: dict[str, Recipe]
     custom: dict[str, tuple[Input, ...]]
     types: dict[str, tuple[str, ...]]
     """The types of the columns that each aggregate reads."""
-
-    @property
-    def micros(self) -> Column:
-        """The time of an event in microseconds since 1970, in UTC or, without zone, by its own clock."""
-        return ntz_micros(self.time) if self.ntz else F.unix_micros(self.time)
 
     @property
     def keys(self) -> list[Column]:
@@ -64,17 +80,14 @@ class Bound:
         """Whether the keys can go to Arrow and back."""
         return crosses(self.schema)
 
+    @property
+    def sorts(self) -> bool:
+        """Whether Spark can sort by the keys."""
+        return sorts(self.schema)
+
     def key_type(self, name: str) -> T.DataType:
         """Give a key's type."""
         return self.schema[name].dataType
-
-    def window(self, start: Column, end: Column) -> Column:
-        """Make a window's struct from microseconds."""
-        return F.struct(self.instant(start).alias("start"), self.instant(end).alias("end"))
-
-    def instant(self, micros: Column) -> Column:
-        """Make a time of the events' own type from microseconds."""
-        return ntz_from_micros(micros) if self.ntz else F.timestamp_micros(micros)
 
 
 def bind(query: WindowQuery) -> Bound:
@@ -83,25 +96,11 @@ def bind(query: WindowQuery) -> Bound:
     _check_columns(query, source.columns)
     if query.watermark is not None and source.isStreaming:
         source = source.withWatermark("`" + query.time.replace("`", "``") + "`", f"{query.watermark} microseconds")
-    time = field(source, query.time)
-    time_type = _type_of(source, query.time, f"the time column {query.time!r}")
-    if not isinstance(time_type, (T.TimestampType, T.TimestampNTZType)):
-        msg = (
-            f"the time column {query.time!r} is of type {time_type.simpleString()}: windows need a timestamp. "
-            f"{_HOW_TO_TIME.get(type(time_type), 'Cast it first')}"
-        )
-        raise QueryError(msg)
-    ntz = isinstance(time_type, T.TimestampNTZType)
-    micros = ntz_micros(time) if ntz else F.unix_micros(time)
+    clock = clock_of(source, query.time)
+    micros = clock.micros
     recipes: dict[str, Recipe] = {}
     custom: dict[str, tuple[Input, ...]] = {}
-    kept_keys = []
-    for name in query.keys:
-        kind = _type_of(source, name, f"the key {name!r}")
-        if isinstance(kind, (T.MapType, T.VariantType)):
-            msg = f"the key {name!r} is of type {kind.simpleString()}, which Spark cannot group by. Take a field of it"
-            raise QueryError(msg)
-        kept_keys.append(T.StructField(name, kind))
+    kept_keys = [T.StructField(name, group_type(source, name, f"the key {name!r}")) for name in query.keys]
     types: dict[str, tuple[str, ...]] = {}
     tokens = _Tokens(source)
     for name, aggregate in query.aggregates:
@@ -113,8 +112,29 @@ def bind(query: WindowQuery) -> Bound:
             _check_returns(name, aggregate)
             custom[name] = tuple(inputs)
     _check_results(source, {name: found.native for name, found in recipes.items()})
-    events = source.where(time.isNotNull())
-    return Bound(query, events, time, ntz, T.StructType(kept_keys), recipes, custom, types)
+    events = source.where(clock.time.isNotNull())
+    return Bound(clock.time, clock.ntz, query, events, T.StructType(kept_keys), recipes, custom, types)
+
+
+def clock_of(source: DataFrame, time: str) -> Clock:
+    """Find the time of events; refuse a column that is no timestamp."""
+    kind = _type_of(source, time, f"the time column {time!r}")
+    if not isinstance(kind, (T.TimestampType, T.TimestampNTZType)):
+        msg = (
+            f"the time column {time!r} is of type {kind.simpleString()}: windows need a timestamp. "
+            f"{_HOW_TO_TIME.get(type(kind), 'Cast it first')}"
+        )
+        raise QueryError(msg)
+    return Clock(field(source, time), isinstance(kind, T.TimestampNTZType))
+
+
+def group_type(source: DataFrame, name: str, what: str) -> T.DataType:
+    """Find the type of a column to group by; refuse one that Spark cannot."""
+    kind = _type_of(source, name, what)
+    if isinstance(kind, (T.MapType, T.VariantType)):
+        msg = f"{what} is of type {kind.simpleString()}, which Spark cannot group by. Take a field of it"
+        raise QueryError(msg)
+    return kind
 
 
 def field(frame: DataFrame, name: str) -> Column:
@@ -142,6 +162,11 @@ def _check_columns(query: WindowQuery, columns: list[str]) -> None:
         if column.lower().startswith(RESERVED) and not query.time.startswith(RESERVED):
             msg = f"the DataFrame has a column {column!r}: names that begin with {RESERVED!r} are reserved, rename it"
             raise QueryError(msg)
+    find_columns(names, columns)
+
+
+def find_columns(names: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:
+    """Refuse names, each with what it stands for, that no column has."""
     there = {column.lower() for column in columns}
     for role, name in names:
         # A path into a struct is left to Spark: only its root is looked for.

@@ -13,14 +13,14 @@ from pyspark.sql import types as T
 from muntin.errors import StateError
 from muntin.spark.reason import reason
 from muntin.spark.stateful import CLOCK, PLAN, SLICES
-from muntin.spark.streaming import SLICE_START
-from muntin.spark.streaming import _arrow as arrow_schema
+from muntin.spark.streaming import SLICE_START, arrow_schema
 from muntin.stream.blob import decode
 from muntin.stream.clock import Clock
 from muntin.stream.labels import labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -42,6 +42,9 @@ def read_state(spark: SparkSession, checkpoint: str, batch: int | None = None) -
     hold the same events again.
     """
     plan = read_plan(spark, checkpoint, batch)
+    if "columns" not in plan:
+        msg = f"{checkpoint} is a manager's: its slices have columns that change. Ask the manager for status()"
+        raise StateError(msg)
     keys = len(plan["keys"])
     # Types are kept in Spark's own JSON, which any struct of keys goes through unharmed.
     fields = [T.StructField.fromJson({"name": n, "type": t, "nullable": True}) for n, t in plan["columns"]]
@@ -79,6 +82,17 @@ def read_plan(spark: SparkSession, checkpoint: str, batch: int | None = None) ->
         raise StateError(msg)
     plan: dict[str, Any] = json.loads(found[0][0])
     return plan
+
+
+def clear_torn(checkpoint: Path) -> None:
+    """Take away what a start left that was killed while it wrote its first offsets.
+
+    Spark would refuse the checkpoint ever after: to it a hidden file is a sign that another query was here.
+    """
+    folder = checkpoint / "offsets"
+    if not any(place.name.isdigit() for place in folder.glob("*")):
+        for place in folder.glob(".*.tmp*"):
+            place.unlink()
 
 
 def _stored(spark: SparkSession, checkpoint: str, variable: str, batch: int | None) -> DataFrame:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
     from pyspark.sql import Column
 
-    from muntin.spark.bound import Bound
+    from muntin.spark.bound import Bound, Clock
     from muntin.spark.panes import Grid
 
 NUMBER: Final = "_mt_w"
@@ -60,12 +60,12 @@ def keys_back(bound: Bound) -> list[Column]:
     return [F.col(n).alias(name) for n, name in zip(key_names(bound), bound.query.keys, strict=True)]
 
 
-def identified(bound: Bound, windows: Sequence[Window], grid: Grid) -> list[Column]:
+def identified(clock: Clock, windows: Sequence[Window], grid: Grid) -> list[Column]:
     """Give windows that came back their ids and times."""
     ids = F.array(*(F.lit(window.id) for window in windows))
     ranges = F.array(*(F.lit(window.range).cast("bigint") for window in windows))
     start = grid.start(F.col(START))
-    window = bound.window(start, start + F.get(ranges, F.col(NUMBER)))
+    window = clock.window(start, start + F.get(ranges, F.col(NUMBER)))
     return [F.get(ids, F.col(NUMBER)).alias(WINDOW_ID), window.alias(WINDOW)]
 
 

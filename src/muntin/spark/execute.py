@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from muntin.declare.query import WINDOW, WINDOW_ID
+from muntin.spark.distincts import counted
 from muntin.spark.native import native
 from muntin.spark.panes import Grid, quoted
 from muntin.spark.sweep import sweep
@@ -46,6 +47,8 @@ def _step(bound: Bound, step: Step) -> DataFrame:
         assert step.forest is not None
         return tree(bound, step.aggregates, step.windows, step.forest)
     assert step.pane is not None
+    if step.way == "distinct":
+        return counted(bound, step.aggregates, step.windows, Grid(*step.pane))
     if step.way == "python":
         from muntin.spark.custom import custom
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 from urllib.parse import unquote, urlparse
 
 from muntin.errors import MuntinError
+from muntin.spark.reason import reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -202,19 +203,6 @@ def writable(frame: DataFrame, form: str) -> DataFrame:
         else:
             columns.append(column)
     return frame.select(*columns)
-
-
-def reason(error: BaseException) -> str:
-    r"""Take what went wrong out of Spark's message, without the plan and the way through the JVM.
-
-    >>> reason(Exception("An error occurred while calling o34.load.\n: org.apache.spark.SparkException: [A] It broke."))
-    '[A] It broke.'
-    """
-    lines = [line.strip(" :") for line in str(error).splitlines() if line.strip(" :")]
-    # py4j tells first which call it was, and then the class and the words of what the JVM threw.
-    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
-        lines = [re.sub(r"^[\w.$]+(Exception|Error): ", "", lines[1])]
-    return lines[0].split("SQLSTATE:", 1)[0].strip()[:400] if lines else type(error).__name__
 
 
 def _files(folder: Path) -> Iterator[str]:

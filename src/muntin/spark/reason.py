@@ -1,12 +1,53 @@
-"""What Spark says is wrong with a query, without the plan and the code that follow."""
+"""What went wrong, in one line: Spark's messages go on with plans, and ways through the JVM."""
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
 
-def reason(error: Exception) -> str:
-    r"""Take the first line of a message.
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def reason(error: BaseException) -> str:
+    r"""Take what went wrong out of Spark's message, without the plan and the way through the JVM.
 
     >>> reason(ValueError("\n[NO_COLUMN] There is no `x`. SQLSTATE: 42703; line 1\n'Project"))
     '[NO_COLUMN] There is no `x`.'
+    >>> reason(Exception("An error occurred while calling o34.load.\n: org.apache.spark.SparkException: [A] It broke."))
+    '[A] It broke.'
     """
-    return str(error).strip().split("\n", 1)[0].split(" SQLSTATE:", 1)[0]
+    lines = [line.strip(" :") for line in str(error).splitlines() if line.strip(" :")]
+    # py4j tells first which call it was, and then the class and the words of what the JVM threw.
+    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
+        lines = [re.sub(r"^[\w.$]+(Exception|Error): ", "", lines[1])]
+    return lines[0].split("SQLSTATE:", 1)[0].strip()[:400] if lines else type(error).__name__
+
+
+def own_words(error: BaseException) -> str | None:
+    """Find what muntin itself said in a worker, among what the JVM made of it."""
+    found = re.search(r"muntin\.errors\.\w+: ([^\n]+)", "\n".join(str(each) for each in _causes(error)))
+    return None if found is None else found[1].strip()
+
+
+def first_and_root(error: BaseException) -> tuple[str, str]:
+    """Say what failed, and what made it fail."""
+    causes = [str(each) for each in _causes(error)]
+    return _first_line(causes[0]), _first_line(causes[-1])
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        # PySpark keeps what the JVM says of causes there; over Connect there is nothing of the kind.
+        error = getattr(error, "_cause", None)
+
+
+def _first_line(text: str) -> str:
+    r"""Take what went wrong out of a message of the JVM's.
+
+    >>> _first_line("java.io.IOException: No space left on device\n at java.io")
+    'No space left on device'
+    """
+    text = re.sub(r"^(\[STREAM_FAILED\].*?terminated with exception: |[\w.$]+(Exception|Error): )", "", text.strip())
+    return reason(Exception(text)).rstrip(".")

@@ -6,7 +6,6 @@ import contextlib
 import io
 import re
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlparse
 
@@ -14,17 +13,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from muntin.kernels.groups import key_codes
 from muntin.physical.statistics import Statistics
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from muntin.incremental.columnar_operator import Array
     from muntin.spark.bound import Bound
 
-# So many rows are looked at, and so many files' footers.
+# So many rows are looked at, in so many files at most, and so many files' footers.
 SAMPLE: Final = 10_000
+OPENED: Final = 8
 FOOTERS: Final = 64
 # From this correlation of place and time on, rows are in order of time.
 TREND: Final = 0.7
@@ -51,7 +54,8 @@ def statistics(bound: Bound) -> Statistics:
     if seen is None:
         seen = _sample(bound)
     if seen.rows < SAMPLE:
-        return Statistics(seen.rows, max(seen.keys, 1), seen.span, "all rows seen", time.perf_counter() - began)
+        took = time.perf_counter() - began
+        return Statistics(seen.rows, max(seen.keys, 1), seen.span, "all rows seen", took, seen.items)
     if rows is None:
         rows, how = _planned(bound), "Spark's estimate of size and first rows"
     more = max(rows / seen.rows, 1.0)
@@ -62,7 +66,7 @@ def statistics(bound: Bound) -> Statistics:
         keys *= more
     elif seen.by_time:
         span = int(span * more)
-    return Statistics(max(rows, seen.rows), keys, span, how, time.perf_counter() - began)
+    return Statistics(max(rows, seen.rows), keys, span, how, time.perf_counter() - began, seen.items)
 
 
 class _Seen(NamedTuple):
@@ -73,6 +77,7 @@ class _Seen(NamedTuple):
     span: int
     by_time: bool
     by_key: bool
+    items: float | None = None
 
 
 def _files(bound: Bound) -> list[str] | None:
@@ -103,24 +108,42 @@ def _from_file(bound: Bound, files: list[str], rows: float) -> _Seen | None:
     Only where the file has the time and the keys as columns of those names, the time as a timestamp. A query
     may have derived them anew or filtered them, which an estimate can bear.
     """
-    query = bound.query
+    query, items = bound.query, _item_names(bound)
     try:
-        file = pq.ParquetFile(max(files, key=lambda path: Path(path).stat().st_size))
-        kinds = {field.name: field.type for field in file.schema_arrow}
+        kinds = {field.name: field.type for field in pq.read_schema(files[0])}
         if any(name not in kinds for name in (query.time, *query.keys)) or not pa.types.is_timestamp(kinds[query.time]):
             return None
-        batch = next(file.iter_batches(SAMPLE, columns=[query.time, *query.keys]), None)
+        if any(name not in kinds for name in items):
+            # An expression, which only Spark can compute: how many values it has stays unknown.
+            items = []
+        batch = _first_rows(files, [*dict.fromkeys([query.time, *query.keys, *items])])
     except (OSError, pa.ArrowException):
         return None
     if batch is None or batch.num_rows < min(SAMPLE, rows):
-        # Many small files: the first says little of the whole.
+        # Many small files: the first ones say little of the whole.
         return None
     micros = batch.column(query.time).cast(pa.timestamp("us", kinds[query.time].tz), safe=False).drop_null()
     keys = [batch.column(key) for key in query.keys]
     if len(micros) < batch.num_rows:
         return None
     codes, _ = key_codes(keys, batch.num_rows)
-    return look(micros.cast(pa.int64()).to_numpy(), codes)
+    values = [key_codes([*keys, batch.column(item)], batch.num_rows)[0] for item in items]
+    return look(micros.cast(pa.int64()).to_numpy(), codes, values)
+
+
+def _first_rows(files: list[str], columns: list[str]) -> pa.RecordBatch | None:
+    """Read the first rows of the first files, in order of their names."""
+    found: list[pa.RecordBatch] = []
+    missing = SAMPLE
+    for path in sorted(files)[:OPENED]:
+        with pq.ParquetFile(path) as file:
+            batch = next(file.iter_batches(missing, columns=columns), None)
+        if batch is not None:
+            found.append(batch)
+            missing -= batch.num_rows
+        if missing <= 0:
+            break
+    return pa.concat_batches(found) if found else None
 
 
 def _planned(bound: Bound) -> float:
@@ -140,24 +163,45 @@ def _planned(bound: Bound) -> float:
 def _sample(bound: Bound) -> _Seen:
     """Look at the first rows: their keys, the time they span, and whether they are in order of time or of key."""
     key = F.xxhash64(*bound.keys) if bound.keys else F.lit(0)
-    rows = bound.events.select(bound.micros.alias("t"), key.alias("k")).limit(SAMPLE).toArrow()
-    return look(rows["t"].to_numpy(), rows["k"].to_numpy())
+    items = [F.xxhash64(*bound.keys, item).alias(f"i{n}") for n, item in enumerate(_items(bound))]
+    rows = bound.events.select(bound.micros.alias("t"), key.alias("k"), *items).limit(SAMPLE).toArrow()
+    values = [rows[f"i{n}"].to_numpy() for n in range(len(items))]
+    return look(rows["t"].to_numpy(), rows["k"].to_numpy(), values)
 
 
-def look(times: Array, keys: Array) -> _Seen:
-    """Judge the first rows by their times and keys.
+def _items(bound: Bound) -> list[Column]:
+    """List the values whose different ones are counted, by first appearances if that is cheaper."""
+    return [recipe.item for recipe in bound.recipes.values() if recipe.item is not None]
+
+
+def _item_names(bound: Bound) -> list[str]:
+    """Give their columns' names; an empty one where it takes more than reading a column."""
+    given = dict(bound.query.aggregates)
+    counted = [given[name] for name, recipe in bound.recipes.items() if recipe.item is not None]
+    return ["" if isinstance(of.columns[0], Column) or of.filter is not None else of.columns[0] for of in counted]
+
+
+def look(times: Array, keys: Array, items: Sequence[Array] = ()) -> _Seen:
+    """Judge the first rows by their times and keys, and by values with their keys that are counted once.
 
     >>> look(np.array([0, 20, 10, 30]), np.array([1, 2, 1, 2]))
-    _Seen(rows=4, keys=2, span=30, by_time=True, by_key=False)
+    _Seen(rows=4, keys=2, span=30, by_time=True, by_key=False, items=None)
     """
     if not len(times):
         return _Seen(0, 1, 0, by_time=True, by_key=False)
-    different = len(np.unique(keys))
     span = int(times.max()) - int(times.min())
     # Out of order by a little is in order: it is the trend that counts.
     trend = np.corrcoef(np.arange(len(times)), times.astype(np.float64))[0, 1] if span and len(times) > 1 else 1.0
-    by_key = different > 1 and int(np.count_nonzero(np.diff(keys))) == different - 1
-    if len(keys) == SAMPLE and different > SAMPLE // 2:
-        # Most keys were seen once: as many as make so few meet by chance.
-        different = int(len(keys) ** 2 / (2 * max(len(keys) - different, 1)))
-    return _Seen(len(times), different, span, by_time=bool(trend > TREND), by_key=by_key)
+    groups = len(np.unique(keys))
+    by_key = groups > 1 and int(np.count_nonzero(np.diff(keys))) == groups - 1
+    most = max(map(_different, items), default=None)
+    return _Seen(len(times), _different(keys), span, by_time=bool(trend > TREND), by_key=by_key, items=most)
+
+
+def _different(codes: Array) -> int:
+    """Estimate how many different ones there are in all, from those of the first rows."""
+    seen = len(np.unique(codes))
+    if len(codes) == SAMPLE and seen > SAMPLE // 2:
+        # Most were seen once: as many as make so few meet by chance.
+        return int(len(codes) ** 2 / (2 * max(len(codes) - seen, 1)))
+    return seen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from muntin.spark.bound import Bound
+    from muntin.spark.managed import Managed
     from muntin.stream.layout import Mode
 
 PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
@@ -52,6 +53,8 @@ class Streaming:
 
     objects: ObjectColumns
     """What the aggregates of Python objects read."""
+    managed: Managed | None = None
+    """What is different where queries come and go."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -71,6 +74,8 @@ class Streaming:
 
     def fingerprint(self, rows: Sequence[T.StructField], events: Sequence[T.StructField]) -> str:
         """Say, as text, what a checkpoint must agree with: `rows` are columns of slices, `events` of events kept."""
+        if self.managed is not None:
+            return json.dumps(self.managed.identity)
         query = self.bound.query
         said = {
             "version": VERSION,
@@ -100,9 +105,16 @@ class Streaming:
         return [[name, kind.jsonValue()] for name, kind in zip(names, types, strict=True)]
 
 
-def lay_out(bound: Bound, trees: Sequence[int], pane: tuple[int, int], mode: Mode, buckets: int) -> Streaming:
+def lay_out(
+    bound: Bound,
+    trees: Sequence[int],
+    pane: tuple[int, int],
+    mode: Mode,
+    buckets: int,
+    managed: Managed | None = None,
+) -> Streaming:
     """Lay a query out: which lanes its partials take, and which windows a tree serves."""
-    grid = Grid(*pane)
+    grid = Grid(*pane) if managed is None else Grid(1, 0)
     lanes = []
     for _, part in parts_of(bound, bound.recipes).values():
         assert part.lane is not None
@@ -111,12 +123,16 @@ def lay_out(bound: Bound, trees: Sequence[int], pane: tuple[int, int], mode: Mod
     objects = ObjectColumns()
     made = tuple(object_aggregate(bound, name, objects) for name in bound.custom)
     layout = Layout(len(bound.query.keys), windows, tuple(lanes), grid.width, grid.offset, frozenset(trees), mode, made)
-    return Streaming(bound, layout, grid, buckets if bound.query.keys else 1, objects)
+    if managed is not None:
+        cuts = in_panes(managed.cuts, grid)
+        layout = replace(layout, step=pane[0], cuts=cuts, since=managed.since, retain=managed.retain)
+    return Streaming(bound, layout, Grid(*pane), buckets if bound.query.keys else 1, objects, managed)
 
 
 def stream(work: Streaming) -> DataFrame:
     """Build the streaming DataFrame: nothing runs until the user starts a query on it."""
-    bound, grid = work.bound, work.grid
+    bound, layout = work.bound, work.layout
+    grid = Grid(layout.width, layout.offset)
     check_watermark(bound)
     use_rocksdb(bound.events.sparkSession)
     parts = parts_of(bound, work.lane_names)
@@ -134,20 +150,24 @@ def stream(work: Streaming) -> DataFrame:
         fields += [take(part.single).alias(f"{column}_{name}") for name, take in part.lane.stream_fields.items()]
         back += [T.StructField(f"{column}_{name}", kind) for name, kind in part.lane.results.items()]
     named = [key.alias(name) for key, name in zip(keys, key_names(bound), strict=True)]
-    marks = [bucket.cast("int").alias(_BUCKET), *named, grid.pane(bound.micros).alias(PANE)]
+    pane = work.grid.pane(bound.micros)
+    pane = pane if work.managed is None else work.grid.start(pane)
+    marks = [bucket.cast("int").alias(_BUCKET), *named, pane.alias(PANE)]
     read = [bound.micros.alias(_MICROS), *work.objects.columns] if work.layout.objects else []
     events = bound.events.select(*marks, *fields, *read)
     kinds = events.schema.fields
-    arriving, width = _arrow(kinds), len(marks) + len(fields)
+    arriving, width = arrow_schema(kinds), len(marks) + len(fields)
     custom = dict(bound.query.aggregates)
     back += [
         T.StructField(column, T.DataType.fromDDL(custom[name].function.returns))
         for name, column in work.object_names.items()
     ]
+    stored = arrow_schema(kinds[1:width])
     schemas = Schemas(
-        _arrow(kinds[1:width]),
-        _arrow([*HEAD, *key_fields(bound), *back]),
-        _arrow([*kinds[1 : len(marks)], *kinds[width:]]) if read else None,
+        stored,
+        arrow_schema([*HEAD, *key_fields(bound), *back]),
+        arrow_schema([*kinds[1 : len(marks)], *kinds[width:]]) if read else None,
+        None if work.managed is None else work.managed.columns(stored, len(marks) - 1),
     )
     leaving = [*HEAD, *key_fields(bound), *back] if work.layout.mode != "latest" else wide_fields(bound, back)
     # The tag of event time ends here: lateness is judged for each window, and not by Spark for the event.
@@ -163,7 +183,7 @@ def stream(work: Streaming) -> DataFrame:
             timeMode="EventTime",
         )
         .observe(KEPT, F.sum("slices").alias("slices"), F.sum("nodes").alias("nodes"))
-        .mapInArrow(Unpacked(_arrow(leaving)), T.StructType(leaving))
+        .mapInArrow(Unpacked(arrow_schema(leaving)), T.StructType(leaving))
     )
     shape = shown_wide if work.layout.mode == "latest" else shown_windows
     return shape(bound, found, work.names, bound.query.windows, grid, parts, work.object_names)
@@ -200,7 +220,8 @@ def check_watermark(bound: Bound) -> None:
         raise QueryError(msg)
 
 
-def _arrow(fields: Sequence[T.StructField]) -> pa.Schema:
+def arrow_schema(fields: Sequence[T.StructField]) -> pa.Schema:
+    """Give columns as Arrow has them."""
     # All may be null: whether a column may is not the same for an event and for what becomes of many.
     nullable = [T.StructField(field.name, field.dataType) for field in fields]
     found: pa.Schema = to_arrow_schema(T.StructType(nullable), timezone="UTC")

@@ -12,6 +12,7 @@ from muntin.stream import tree
 from muntin.stream.blob import decode, encode
 from muntin.stream.changed import changed
 from muntin.stream.clock import Clock
+from muntin.stream.forms import Plain
 from muntin.stream.latest import latest
 from muntin.stream.objects import EventSlices, with_objects
 from muntin.stream.rows import joined, merged
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from muntin.incremental.columnar_operator import Array
+    from muntin.stream.forms import Codec, Forms
     from muntin.stream.layout import Layout
     from muntin.stream.slices import Store
 
@@ -44,6 +46,13 @@ class Schemas:
     windows: pa.Schema
     events: pa.Schema | None = None
     """Of the events themselves (keys, slice, time, inputs), where aggregates of objects ask for them."""
+    forms: Forms | None = None
+    """What columns slices may have in the state, where they change while the stream runs."""
+
+    @property
+    def codec(self) -> Codec:
+        """How slices are read and written."""
+        return Plain(self.rows) if self.forms is None else self.forms
 
     def latest(self, layout: Layout) -> pa.Schema:
         """Give the columns of wide rows in the state: keys, of each window whether it is there, its results."""
@@ -72,7 +81,7 @@ def advance(
     """
     late = watermark if clock is None else clock.late(batch, watermark)
     low, high = layout.passed(late), layout.passed(watermark)
-    slices = Slices(layout, store, schemas.rows, {} if clock is None else clock.kept)
+    slices = Slices(layout, store, schemas.codec, {} if clock is None else clock.kept)
     before = slices.known
     arrived = [decode(rows, schemas.rows) for rows, _ in blobs if rows]
     taken = take(slices, joined(arrived), low) if arrived else None
@@ -103,7 +112,7 @@ class _Finish:
             return
         arrived = joined([decode(blob, self._schema) for blob in blobs])
         panes = arrived.column(self._slices.layout.keys).to_numpy()
-        arrived = arrived.filter(pa.array(self._slices.layout.last_ends(panes) > low))
+        arrived = arrived.filter(pa.array(self._slices.layout.needed(panes, low)))
         if arrived.num_rows:
             self._events.add(arrived)
 
@@ -135,7 +144,7 @@ def take(slices: Slices, rows: pa.RecordBatch, low: int) -> pa.RecordBatch | Non
     """Add rows to the slices that a window still needs, one that ends after pane `low`; give those that were."""
     layout = slices.layout
     panes: Array = rows.column(layout.keys).to_numpy()
-    in_time = layout.last_ends(panes) > low
+    in_time = layout.needed(panes, low)
     if not in_time.all():
         rows, panes = rows.filter(pa.array(in_time)), panes[in_time]
     if not len(panes):

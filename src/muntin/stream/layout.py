@@ -34,6 +34,14 @@ class Layout:
     mode: Mode = "append"
     objects: tuple[ObjectAggregate, ...] = ()
     """The aggregates of Python objects, for which the events themselves are kept."""
+    step: int = 1
+    """Events come in panes that are so many panes of the layout apart: where it counts finer than the windows need."""
+    cuts: tuple[Window, ...] = ()
+    """Windows at whose edges slices begin, too, although they are not computed."""
+    since: tuple[int | None, ...] = ()
+    """The first start of each window; None, or nothing at all, where it had every event there was."""
+    retain: int = 0
+    """For so many panes after its beginning a slice is kept, whether windows need it or not."""
 
     @property
     def reach(self) -> int:
@@ -47,19 +55,20 @@ class Layout:
         >>> Layout(0, (Window(4, 4), Window(5, 3)), (), 1).starts(np.arange(9))
         array([0, 0, 2, 3, 4, 5, 6, 6, 8])
         """
-        if not len(panes) or any(window.slide == 1 for window in self.windows):
+        if not len(panes) or any(window.slide == self.step for window in (*self.windows, *self.cuts)):
             return panes
-        low, span = int(panes.min()), int(panes.max()) - int(panes.min()) + 1
+        low = int(panes.min())
+        span = (int(panes.max()) - low) // self.step + 1
         if span > 4 * len(panes) + 64:
             values, places = np.unique(panes, return_inverse=True)
             edges: Array = self._edges(values)[places]
             return edges
-        found: Array = self._edges(np.arange(low, low + span))[panes - low]
+        found: Array = self._edges(low + self.step * np.arange(span))[(panes - low) // self.step]
         return found
 
     def _edges(self, panes: Array) -> Array:
         found = np.full(len(panes), np.iinfo(np.int64).min)
-        for window in self.windows:
+        for window in (*self.windows, *self.cuts):
             np.maximum(found, panes - (panes - window.offset) % window.slide, out=found)
             if window.range % window.slide:
                 np.maximum(found, panes - (panes - window.offset - window.range) % window.slide, out=found)
@@ -76,6 +85,16 @@ class Layout:
         found: Array = np.maximum.reduce(ends)
         return found
 
+    def needed(self, slices: Array, passed: int) -> Array:
+        """Tell which slices are kept once pane `passed` has passed: those of windows to come, and those retained.
+
+        >>> from muntin.window.spec import Window
+        >>> Layout(0, (Window(4, 4),), (), 1, retain=6).needed(np.array([0, 4, 8]), 8)
+        array([False,  True,  True])
+        """
+        found: Array = self.last_ends(slices) > passed
+        return found | (slices + self.retain > passed) if self.retain else found
+
     def passed(self, watermark: int) -> int:
         """Find the pane at or before a watermark in microseconds: a window that ends there or before is complete."""
         return (watermark - self.offset) // self.width
@@ -89,6 +108,17 @@ class Layout:
         """
         first = low + 1 + (window.offset + window.range - low - 1) % window.slide
         return range(first, high + 1, window.slide)
+
+    def ends(self, number: int, low: int, high: int) -> range:
+        """List the same of a window by its number, from its first start on.
+
+        >>> from muntin.window.spec import Window
+        >>> list(Layout(0, (Window(5, 3),), (), 1, since=(4,)).ends(0, 4, 11))
+        [11]
+        """
+        window = self.windows[number]
+        first = self.since[number] if self.since else None
+        return self.due(window, low if first is None else max(low, first + window.range - 1), high)
 
     def next_end(self, slices: Array, passed: int) -> int | None:
         """Find where the next window ends that holds a slice, after pane `passed`; slices are in order.

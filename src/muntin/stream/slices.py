@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from muntin.stream.blob import decode, encode
-
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from muntin.incremental.columnar_operator import Array
+    from muntin.stream.forms import Codec
     from muntin.stream.layout import Layout
 
 
@@ -31,7 +30,7 @@ class Store(Protocol):
 class Slices:
     """Read slices as they are asked for, each once, and write only what changed and is still needed."""
 
-    def __init__(self, layout: Layout, store: Store, schema: pa.Schema, known: dict[int, Array]) -> None:
+    def __init__(self, layout: Layout, store: Store, codec: Codec, known: dict[int, Array]) -> None:
         self.layout = layout
         self.known: Array = known.get(0, np.empty(0, np.int64))
         """Where the slices begin that hold rows, in order."""
@@ -39,7 +38,7 @@ class Slices:
             level: set(numbers.tolist()) for level, numbers in known.items() if level and len(numbers)
         }
         self._store = store
-        self._schema = schema
+        self._codec = codec
         self._read: dict[tuple[int, int], pa.RecordBatch] = {}
         self._changed: set[tuple[int, int]] = set()
         self._stored = {(0, pane) for pane in self.known.tolist()}
@@ -58,7 +57,7 @@ class Slices:
             blob = self._store.get(level, index) if place in self._stored else None
             if blob is None:
                 return None
-            self._read[place] = decode(blob, self._schema)
+            self._read[place] = self._codec.decode(blob)
         return self._read[place]
 
     def write(self, level: int, index: int, rows: pa.RecordBatch) -> None:
@@ -84,18 +83,19 @@ class Slices:
 
     def close(self, passed: int) -> None:
         """Forget what no window needs that ends after pane `passed`, and write what changed."""
-        self.known = self.known[self.layout.last_ends(self.known) > passed] if len(self.known) else self.known
+        self.known = self.known[self.layout.needed(self.known, passed)] if len(self.known) else self.known
         # A tree serves windows that are still to end, so none of its nodes is asked for that begins before them.
         windows = [self.layout.windows[number] for number in self.layout.trees]
-        needed = [self.layout.due(window, passed, passed + window.slide)[0] - window.range for window in windows]
-        first = min(needed, default=0)
+        starts = [self.layout.due(window, passed, passed + window.slide)[0] - window.range for window in windows]
         for level, indices in self.nodes.items():
-            indices.intersection_update([index for index in indices if index << level >= first])
+            # Windows that had trees may be gone, where windows come and go.
+            kept_nodes = [index for index in indices if index << level >= min(starts)] if starts else []
+            indices.intersection_update(kept_nodes)
         kept = {(0, pane) for pane in self.known.tolist()}
         kept |= {(level, index) for level, indices in self.nodes.items() for index in indices}
         for place in self._stored - kept:
             self._store.remove(*place)
         for place in sorted(self._changed & kept):
-            self._store.put(*place, encode(self._read[place]))
+            self._store.put(*place, self._codec.encode(self._read[place]))
         self._stored = kept
         self._changed.clear()

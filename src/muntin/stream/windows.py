@@ -34,7 +34,7 @@ def due(slices: Slices, low: int, high: int) -> Iterator[pa.RecordBatch]:
         return
     wanted: list[tuple[int, range]] = []
     for number, window in enumerate(layout.windows):
-        ends = _with_slices(slices, window, layout.due(window, low, high))
+        ends = _with_slices(slices, window, layout.ends(number, low, high))
         if not ends:
             continue
         if number in layout.trees and len(ends) * 2 * window.range.bit_length() < window.range + len(ends):

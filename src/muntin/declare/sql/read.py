@@ -49,13 +49,13 @@ def read_select(text: str) -> tuple[Source, exp.Select, bool]:
     source, dialect = _tokenize(text)
     if not source.tokens:
         source.fail(f"the query is empty. Write for example {EXAMPLE!r}", 0, 0)
-    _check_parentheses(source)
+    check_parentheses(source)
     source = _only_statement(source)
     parser = dialect.parser()
     try:
         (tree,) = parser.parse(list(source.tokens), text)
     except SyntaxFault as fault:
-        _explain(fault, source)
+        explain(fault, source)
     except SqlglotError as error:
         reason = str(error).split("\n")[0]
         source.fail_clause(f"the query cannot be read: {reason}", "SELECT")
@@ -86,12 +86,13 @@ def _tokenize(text: str) -> tuple[Source, Dialect]:
     if "spark" in found and _marks_spark(found["spark"], text):
         return Source(text, found["spark"]), spark
     if not found:
-        _unclosed(text, faults["azure"])
+        unclosed(text, faults["azure"])
     name = "azure" if "azure" in found else "spark"
     return Source(text, found[name]), azure if name == "azure" else spark
 
 
-def _unclosed(text: str, fault: TokenError) -> NoReturn:
+def unclosed(text: str, fault: TokenError) -> NoReturn:
+    """Refuse a text of which the tokenizer found no end."""
     # sqlglot says "Missing ' from line:offset", and names no place for a comment.
     reason, _, offset = str(fault.__cause__).rpartition(":")
     if reason.startswith("Missing") and offset.isdecimal():
@@ -122,7 +123,8 @@ def _marks_spark(tokens: tuple[Token, ...], text: str) -> bool:
     return ticks or ("WINDOW", "(") in pairs or ("SESSION_WINDOW", "(") in pairs
 
 
-def _check_parentheses(source: Source) -> None:
+def check_parentheses(source: Source) -> None:
+    """Refuse a parenthesis without its other half."""
     opened: list[Token] = []
     for token in source.tokens:
         if quoted(token):
@@ -170,7 +172,8 @@ def _only_statement(source: Source) -> Source:
     return source
 
 
-def _explain(fault: SyntaxFault, source: Source) -> NoReturn:
+def explain(fault: SyntaxFault, source: Source) -> NoReturn:
+    """Refuse what the parser did not expect, in words of ours."""
     message, token = str(fault), fault.token
     text = source.text[token.start : token.end + 1]
     if message.startswith("Invalid expression"):

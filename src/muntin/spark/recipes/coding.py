@@ -63,6 +63,21 @@ def crosses(of: T.DataType) -> bool:
     return not isinstance(of, (T.YearMonthIntervalType, T.CalendarIntervalType, T.MapType, T.UserDefinedType))
 
 
+def sorts(of: T.DataType) -> bool:
+    """Tell whether Spark can sort by values of a type.
+
+    >>> sorts(T.ArrayType(T.DateType())), sorts(T.ArrayType(T.CalendarIntervalType()))
+    (True, False)
+    """
+    if isinstance(of, T.StructType):
+        return all(sorts(field.dataType) for field in of.fields)
+    if isinstance(of, T.ArrayType):
+        return sorts(of.elementType)
+    if isinstance(of, T.UserDefinedType):
+        return sorts(of.sqlType())
+    return not isinstance(of, (T.CalendarIntervalType, T.MapType, T.VariantType))
+
+
 def ntz_micros(time: Column) -> Column:
     """Count microseconds since 1970 of a timestamp without time zone, whatever the session's zone.
 

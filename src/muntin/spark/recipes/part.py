@@ -74,12 +74,14 @@ class Recipe:
     """How Spark computes one aggregate.
 
     `native` computes it from events, as one writes it by hand. `parts` are the partials from which `finish` makes
-    the result; without parts there is only `native`.
+    the result; without parts there is only `native`. `item` is the value whose different ones are counted, where
+    first appearances tell how many there are.
     """
 
     native: Column
     parts: tuple[Part, ...] = ()
     finish: Callable[[Mapping[str, Column]], Column] | None = None
+    item: Column | None = None
 
     @property
     def shareable(self) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from muntin.errors import AggregateError
+from muntin.spark.recipes.coding import sorts
 from muntin.spark.recipes.part import Input, Part, Recipe
 
 if TYPE_CHECKING:
@@ -64,8 +65,9 @@ def median(inputs: list[Input]) -> Recipe:
 
 
 def count_distinct(inputs: list[Input]) -> Recipe:
-    """Count different values: from all values or not at all."""
-    return Recipe(F.count_distinct(inputs[0].column))
+    """Count different values: of one window from all its values, of many from where each value is the first."""
+    value = inputs[0]
+    return Recipe(F.count_distinct(value.column), item=value.column if sorts(value.type) else None)
 
 
 def _check(function: str, setting: str, value: object, least: float, most: float) -> None:

@@ -1,0 +1,1 @@
+"""Queries registered, suspended, resumed and dropped while a stream runs."""

@@ -1,0 +1,65 @@
+"""Where a manager's rows go: a folder of Parquet files, a query a folder, or a function of the user's."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from muntin.errors import ManagerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BATCH: Final = "batch="
+
+
+class Folder:
+    """Write the rows of each query and micro-batch to `folder/query/batch=N`, in place of what an earlier try left.
+
+    So a micro-batch that Spark computes again after a crash does not count twice.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, name: str, rows: Any, batch: int) -> None:
+        """Write the rows of a query."""
+        rows.write.mode("overwrite").parquet(str(self.folder / name / f"{_BATCH}{batch:010}"))
+
+    def read(self, spark: Any, name: str) -> Any:
+        """Read what a query has given so far: only micro-batches that are whole."""
+        whole = sorted(path.parent for path in (self.folder / name).glob(f"{_BATCH}*/_SUCCESS"))
+        if not whole:
+            msg = f"{name} has given no rows yet in {self.folder}"
+            raise ManagerError(msg)
+        return spark.read.parquet(*map(str, whole))
+
+    def clear(self, after: int) -> None:
+        """Remove what micro-batches left that were not done: another version of the queries may run them now."""
+        for path in self.folder.glob(f"*/{_BATCH}*"):
+            number = path.name.removeprefix(_BATCH)
+            if number.isdigit() and int(number) > after:
+                shutil.rmtree(path)
+
+
+def sink_of(given: object) -> Callable[..., None]:
+    """Tell a folder from a function."""
+    if callable(given):
+        return given
+    if isinstance(given, (str, Path)):
+        return Folder(local(given, "sink"))
+    msg = f"a sink is a folder, or a function of a query's name, its rows and the micro-batch's number; got {given!r}"
+    raise ManagerError(msg)
+
+
+def local(given: object, what: str) -> Path:
+    """Take a path on this machine's file systems, and refuse another."""
+    text = str(given).removeprefix("file://")
+    if "://" in text or not text:
+        msg = (
+            f"{what}={str(given)!r}: a manager keeps its registry, and looks at its checkpoint, on a file system that "
+            "the driver has mounted. Give a path without a scheme"
+        )
+        raise ManagerError(msg)
+    return Path(text).absolute()
