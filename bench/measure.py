@@ -131,7 +131,7 @@ class Machine:
 
     @property
     def busy(self) -> str:
-        """A warning where more wanted to run than a benchmark by itself: a task on each core, and the JVM beside them."""
+        """A warning where more wanted to run than a benchmark alone: a task on each core, and the JVM beside them."""
         if self.load is None or self.load <= self.cores + 1:
             return ""
         return f"Provisional: the machine was busy with other work (load {self.load} on {self.cores} cores)."
