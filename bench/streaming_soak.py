@@ -76,7 +76,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """How a figure went over the second half: its mean, and by what part of it a straight line rises until the end."""
+    """How a figure went over the second half: its mean, the slope of a straight line, and by what part it grew."""
 
     mean: float
     slope: float
@@ -88,10 +88,12 @@ class Trend:
         return self.growth <= FLAT
 
 
+# Slices come and go with the windows, up and down over minutes: of these the largest of each half are compared.
+PEAKS: Final = frozenset({"state_rows", "state_files"})
 # What is followed: the name, the unit, what it is divided by, and the sample's field.
 FOLLOWED: Final = (
     ("memory of the JVM", "MB", _MB, "jvm"),
-    ("memory alive in its heap", "MB", _MB, "heap"),
+    ("heap in use", "MB", _MB, "heap"),
     ("memory of Python", "MB", _MB, "python"),
     ("state rows", "rows", 1, "state_rows"),
     ("state files", "MB", _MB, "state_files"),
@@ -243,6 +245,9 @@ def trend(found: Sequence[Sample], name: str) -> Trend:
     minutes = [each.second / 60 for each in half]
     pairs = combinations(zip(minutes, values, strict=True), 2)
     slope = statistics.median((w - v) / (n - m) for (m, v), (n, w) in pairs) if len(half) > 1 else 0.0
+    if name in PEAKS:
+        before = max((getattr(each, name) for each in found if each.second < half[0].second), default=0)
+        return Trend(mean, slope, max(values) / before - 1 if before else 0.0)
     return Trend(mean, slope, slope * (minutes[-1] - minutes[0]) / mean if mean else 0.0)
 
 
@@ -284,8 +289,10 @@ def report(scale: Scale, found: Sequence[Sample], told: Mapping[str, Cell]) -> R
         Chart(title, "percent of the mean of the second half, by minute", _panels(found, trends)),
         (
             f"{said} A figure is flat where a straight line through the second half rises by at most {FLAT:.0%} of "
-            "the mean. Memory is the resident set: of the JVM, and of this process and Python's workers together. The "
-            "JVM's heap has its largest size from the start; what is alive in it is looked at after it was tidied up.",
+            "the mean; rows and files of state, which go up and down with the windows, where the largest of the second "
+            f"half is at most {FLAT:.0%} above that of the first. Memory is the resident set: of the JVM, and of this "
+            "process and Python's workers together. The JVM's heap has its largest size from the start; what is in use "
+            "of it is looked at after it was tidied up.",
         ),
     )
 

@@ -25,7 +25,7 @@ from muntin.errors import ManagerError
 from muntin.manager.client import Client
 from muntin.manager.control import Endpoint
 from muntin.manager.control_file import NAME, VARIABLE, Control, read_control, write_control
-from muntin.manager.control_server import MOST_BYTES
+from muntin.manager.guard import MOST_BYTES
 from muntin.manager.request import RequestError, read_body, read_name, read_registration
 
 if TYPE_CHECKING:

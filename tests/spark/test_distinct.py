@@ -97,7 +97,7 @@ def micros(moment: datetime.datetime) -> int:
     time=st.sampled_from(["ts", "ts", "ntz"]),
 )
 @example(1, WINDOWS, ("k_int",), ["k_double"], (90, 0.15), "ts")
-@settings(few_examples, max_examples=12)
+@settings(few_examples, max_examples=6)
 def test_any_windows_have_the_items_of_the_definition(
     spark: SparkSession,
     interpreted: None,
@@ -136,7 +136,7 @@ def counts(draw: st.DrawFn) -> dict[str, tuple[str, str | None]]:
     strategy=st.sampled_from(["auto", "jvm", "arrow"]),
 )
 @example(2, WINDOWS, {"n": ("k_double", None), "m": ("k_string", "v_byte > 99")}, ("k_int",), (90, 0.15), "ts", "auto")
-@settings(few_examples, max_examples=12)
+@settings(few_examples, max_examples=6)
 def test_any_windows_have_the_counts_of_the_plan_written_by_hand(
     spark: SparkSession,
     interpreted: None,
@@ -182,6 +182,7 @@ def ways(plan: object) -> list[str]:
     return [step.way for step in plan.physical.steps]
 
 
+@pytest.mark.slow
 def test_compiled_and_by_cost(spark: SparkSession) -> None:
     """As users run them, with generated code, beside other aggregates, in long and in wide form."""
     frame = frame_of(spark, draw_events(3, 150))

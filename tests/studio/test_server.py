@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
 import socket
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -487,6 +489,28 @@ def test_the_command_serves_until_it_is_told_to_stop() -> None:
         process.terminate()
         out, err = process.communicate(timeout=20)
     assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_the_browser_is_led_to_the_page_without_the_token_on_its_command_line(tmp_path: Path) -> None:
+    seen, browser = tmp_path / "seen", tmp_path / "browser"
+    browser.write_text(
+        f'#!/bin/sh\necho "$@" > {seen}.part\ncat "${{1#file://}}" >> {seen}.part\nmv {seen}.part {seen}\n'
+    )
+    browser.chmod(0o755)
+    command = [sys.executable, "-m", "muntin", "studio"]
+    environment = os.environ | {"BROWSER": f"{browser} %s", "DISPLAY": ":0"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().split()[-1]
+        until = time.monotonic() + 30
+        while not seen.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        process.terminate()
+    given, page = seen.read_text().split("\n", 1)
+    assert given.startswith("file://")
+    assert url.partition("token=")[2] not in given
+    assert url in page
+    assert not Path(given.removeprefix("file://")).exists()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 from muntin.errors import ManagerError, MuntinError
 from muntin.manager.client import Client
 from muntin.manager.control_file import Control, read_control, remove_control, write_control
-from muntin.manager.control_server import READ_SECONDS, ControlServer
+from muntin.manager.control_server import ControlServer
+from muntin.manager.guard import READ_SECONDS
 
 if TYPE_CHECKING:
     from pathlib import Path

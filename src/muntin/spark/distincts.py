@@ -19,7 +19,7 @@ from muntin.spark.recipes.coding import sorts
 from muntin.window.slices import common_measure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -68,18 +68,8 @@ def counted(bound: Bound, names: Sequence[str], windows: Sequence[Window], grid:
     rises where the stretch begins and falls where it ends, and a running total is the count of every start.
     """
     keys, values = key_names(bound), [f"_mt_v{place}" for place in range(len(names))]
-    taken = [field(bound.events, name).alias(key) for key, name in zip(keys, bound.query.keys, strict=True)]
-    for name, value in zip(names, values, strict=True):
-        item = bound.recipes[name].item
-        assert item is not None, f"{name} does not count distinct values"
-        taken.append(item.alias(value))
-    rows = bound.events.select(*taken, grid.pane(bound.micros).alias(PANE))
-    marks = [*keys, *values]
-    if len(values) > 1:
-        # A row for each value, which the others do not tell apart.
-        rows = rows.withColumn(_WHICH, F.explode(F.array(*map(F.lit, range(len(values))))))
-        own = [F.when(F.col(_WHICH) == place, F.col(value)).alias(value) for place, value in enumerate(values)]
-        rows, marks = rows.select(*keys, *own, _WHICH, PANE), [*marks, _WHICH]
+    rows = _values(bound, dict(zip(values, names, strict=True)), grid)
+    marks = [*keys, *values, _WHICH] if len(values) > 1 else [*keys, *values]
     changed = _changes(_appearances(rows, marks), marks, in_panes(windows, grid))
     change, none = F.col(_CHANGE), F.lit(0)
     # Nulls are no values, but they are events: a window that has nothing else counts none of them, and is there.
@@ -100,6 +90,23 @@ def counted(bound: Bound, names: Sequence[str], windows: Sequence[Window], grid:
         *keys_back(bound),
         *(F.col(value).alias(name) for name, value in zip(names, values, strict=True)),
     )
+
+
+def _values(bound: Bound, values: Mapping[str, str], grid: Grid) -> DataFrame:
+    """Take the values that some aggregates count, each in a column of its own, with their keys and panes."""
+    keys = [field(bound.events, n).alias(key) for key, n in zip(key_names(bound), bound.query.keys, strict=True)]
+    items = []
+    for value, name in values.items():
+        item = bound.recipes[name].item
+        assert item is not None, f"{name} does not count distinct values"
+        items.append(item.alias(value))
+    rows = bound.events.select(*keys, *items, grid.pane(bound.micros).alias(PANE))
+    if len(values) == 1:
+        return rows
+    # A row for each value, which the others do not tell apart.
+    several = rows.withColumn(_WHICH, F.explode(F.array(*map(F.lit, range(len(values))))))
+    own = [F.when(F.col(_WHICH) == place, F.col(value)).alias(value) for place, value in enumerate(values)]
+    return several.select(*key_names(bound), *own, _WHICH, PANE)
 
 
 def _appearances(rows: DataFrame, marks: Sequence[str]) -> DataFrame:
