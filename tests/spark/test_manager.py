@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +95,25 @@ def test_queries_come_and_go_and_each_gives_what_it_would_have_given(
     write(events, minutes(0, 2))
     manager = manage()
     assert manager.status().state == "idle"
+    # Others look on while changes are made: to them the stream is never one that failed.
+    seen, over = set[str](), threading.Event()
+
+    def look() -> None:
+        while not over.wait(0.02):
+            seen.add(manager.status().state)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        first = _come_and_go(spark, events, manager)
+    finally:
+        over.set()
+        looking.join()
+    assert seen <= {"idle", "running"}
+    assert first > 0
+
+
+def _come_and_go(spark: SparkSession, events: Path, manager: Manager) -> float:
     first = manager.register("short", *SHORT)
     assert [start.at for start in first.query.starts] == [None, None]
     assert first.pause is None
@@ -128,8 +148,8 @@ def test_queries_come_and_go_and_each_gives_what_it_would_have_given(
     status = manager.status()
     assert status.state == "running"
     assert {query.name: query.activity for query in status.queries} == {"short": "running", "long": "running"}
-    assert status.first_rows["short"] > 0
     assert "2 queries by one stateful operator: 3 windows" in manager.explain()
+    return status.first_rows["short"]
 
 
 @pytest.mark.slow
@@ -244,3 +264,7 @@ def test_a_table_and_a_foreign_path_are_refused(spark: SparkSession, tmp_path: P
         Manager(stream, **places | {"sink": 7})
     with pytest.raises(MuntinError, match="no such column"):
         Manager(stream, **places | {"keys": "device"})
+    (tmp_path / "o" / "hourly" / "batch=0000000003").mkdir(parents=True)
+    with pytest.raises(ManagerError, match="has rows already, and the checkpoint is new"):
+        Manager(stream, **places)
+    assert (tmp_path / "o" / "hourly" / "batch=0000000003").is_dir()

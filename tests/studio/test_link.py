@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -150,6 +151,7 @@ def test_what_the_manager_refuses_is_said(manager: Caller) -> None:
 
 
 def test_a_manager_that_has_gone_and_comes_back(manager: Caller, endpoint: Endpoint, tmp_path: Path) -> None:
+    assert manager.json("GET", "/api/manager/status")[0] == 200
     endpoint.close()
     status, found = manager.json("GET", "/api/manager/status")
     assert status == 409
@@ -222,6 +224,10 @@ def test_a_micro_batch_that_is_written_again_is_read_again(output: Output) -> No
     mark = output.folder / "short" / f"batch={3:010}" / "_SUCCESS"
     mark.touch()
     assert len(output.results(QUERIES, "", "").series[0].points) == 15
+    again = minutes("tumbling_1m", "ab", 1, 10, 7)
+    pq.write_table(pa.table(again), mark.parent / "part-0.parquet")
+    os.utime(mark, ns=(0, mark.stat().st_mtime_ns + 1_000_000_000))
+    assert len(output.results(QUERIES, "", "").series[0].points) == 17
 
 
 def test_damaged_files_are_told_of(output: Output) -> None:

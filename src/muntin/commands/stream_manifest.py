@@ -90,7 +90,7 @@ def described(parsed: SelectQuery, time: str, **more: Any) -> dict[str, Any]:
     >>> found["keys"], found["windows"], found["aggregates"], found["outputs"]
     (['k'], ['tumbling_5m: 5m'], ['n=count()'], ['k', 'n'])
     """
-    from muntin.stream.blob import VERSION
+    from muntin.stream.version import VERSION
 
     return {
         "version": VERSION,

@@ -18,7 +18,7 @@ from muntin.manager.sink import Folder, local, sink_of
 from muntin.manager.status import Change, Status
 from muntin.query import windows as declare
 from muntin.share.subsume import subsume_windows
-from muntin.stream.blob import VERSION
+from muntin.stream.version import VERSION
 from muntin.window.spec import Window
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ class Manager:
         self._first_rows: dict[str, float] = {}
         self._registry = Registry(self._folder / _REGISTRY, self._identity(buckets))
         try:
+            if isinstance(self._sink, Folder) and not self._registry.version.number:
+                self._sink.refuse_rows()
             self._recover()
         except BaseException:
             self._registry.close()
@@ -192,7 +194,8 @@ class Manager:
         """Wait until the manager is stopped, or so long; True if it was. Raises what the stream failed with."""
         end = None if seconds is None else clock.monotonic() + seconds
         while not self._stopped:
-            self._check()
+            # Stopped by another thread just now, it has ended as it should.
+            self._check(stopping=True)
             if end is not None and clock.monotonic() >= end:
                 return False
             clock.sleep(0.1)
@@ -245,14 +248,19 @@ class Manager:
         # All that can be wrong with queries shows here, while the stream still runs.
         prepared = self._prepared(queries)
         ran = self._query is not None
-        self._halt()
-        halted = clock.monotonic()
+        halted = self._halt()
         now = position(self._folder / _SPARK, self._late)
-        version = self._registry.version.followed(
-            queries, now, None if prepared is None else prepared.shape(self._retain)
-        )
+        before = self._registry.version
+        version = before.followed(queries, now, None if prepared is None else prepared.shape(self._retain))
         self._registry.write(version)
-        self._start(version, prepared)
+        try:
+            self._start(version, prepared)
+        except Exception as error:
+            # Nothing ran by the new version yet: the one before still goes with the state.
+            self._registry.write(replace(before, number=version.number + 1, forms=version.forms))
+            self._start(self._registry.version, self._prepared(before.queries))
+            msg = f"{query.name} could not be {done}, and all runs as before: {error}"
+            raise ManagerError(msg) from error
         pause = self._pause(halted) if ran and self._query is not None else None
         if pause is not None:
             self._pauses.append(pause)
@@ -309,20 +317,22 @@ class Manager:
         if began is not None:
             self._first_rows.setdefault(name, clock.monotonic() - began)
 
-    def _halt(self) -> None:
-        """Stop the streaming query where a micro-batch has just ended, or none runs.
+    def _halt(self) -> float:
+        """Stop the streaming query where a micro-batch has just ended, or none runs; say when that was.
 
         One that began a moment ago is broken off: Spark runs it again, with the same events.
         """
         query = self._query
         if query is None:
-            return
+            return clock.monotonic()
         seen = _batch(query)
         while query.isActive and query.status["isTriggerActive"] and _batch(query) == seen:
             clock.sleep(_LOOK)
         self._check(stopping=True)
+        # Others look at the query meanwhile: one that is stopped on purpose must not look failed to them.
+        self._query, halted = None, clock.monotonic()
         query.stop()
-        self._query = None
+        return halted
 
     def _pause(self, halted: float) -> float | None:
         """Wait until the stream goes on, and say how long it stood still."""
@@ -352,7 +362,7 @@ class Manager:
             return "stopped", self._failure
         if query is None:
             return "idle", ""
-        if query.isActive:
+        if query.isActive or query is not self._query:
             return "running", ""
         from muntin.spark.managed import failure
 

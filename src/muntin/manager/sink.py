@@ -35,6 +35,15 @@ class Folder:
             raise ManagerError(msg)
         return spark.read.parquet(*map(str, whole))
 
+    def refuse_rows(self) -> None:
+        """Refuse a folder with rows of a manager that had another checkpoint: micro-batches have the same numbers."""
+        if any(self.folder.glob(f"*/{_BATCH}*")):
+            msg = (
+                f"the sink {self.folder} has rows already, and the checkpoint is new. Give the checkpoint that goes "
+                "with the rows, or a folder without any"
+            )
+            raise ManagerError(msg)
+
     def clear(self, after: int) -> None:
         """Remove what micro-batches left that were not done: another version of the queries may run them now."""
         for path in self.folder.glob(f"*/{_BATCH}*"):

@@ -17,11 +17,11 @@ from muntin.spark.custom import ObjectColumns, object_aggregate
 from muntin.spark.panes import PANE, Grid, parts_of
 from muntin.spark.stateful import OUTPUT, Gathered, Unpacked, Windows
 from muntin.spark.sweep import shown_wide, shown_windows, wide_fields
-from muntin.stream.blob import VERSION
 from muntin.stream.bucket import Schemas
 from muntin.stream.gather import Gather
 from muntin.stream.labels import MOST, labels
 from muntin.stream.layout import Layout
+from muntin.stream.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from muntin.errors import StateError
 
-VERSION: Final = 1
 _PLAIN, _PACKED = 1, 2
 _CODEC: Final = "zstd"
 # Fewer bytes are not worth packing; a length takes so many.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from muntin.errors import StateError
-from muntin.stream.blob import VERSION
 from muntin.stream.numbers import pack, unpack
+from muntin.stream.version import VERSION
 
 if TYPE_CHECKING:
     from muntin.incremental.columnar_operator import Array
