@@ -159,7 +159,7 @@ def test_what_would_explode_is_refused_in_time_and_panes_are_offered() -> None:
     start = time.process_time()
     with pytest.raises(WindowError, match=r"cannot count the edges of .* different slides exactly.*cut='panes'"):
         edges_of(found)
-    assert time.process_time() - start < 20
+    assert time.process_time() - start < 60
     assert edges_of(found, "panes").rate == 1
 
 
