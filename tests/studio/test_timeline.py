@@ -89,7 +89,7 @@ def test_at_most_nine_ticks_fit(span: int, timed: bool) -> None:
 
 def test_a_chart_has_a_line_for_each_window_and_names_it() -> None:
     series = [
-        Series("load", f"tumbling_{n}m", tuple((n * i * 60_000_000, 40.0 - i * i + n) for i in range(5)))
+        Series("load", f"tumbling_{n}m", tuple((n * i * 60_000_000, 40.0 - i * i + n / 100) for i in range(5)))
         for n in (1, 5, 10)
     ]
     root = ElementTree.fromstring(chart(series, "n"))
