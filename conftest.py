@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # The same examples in every run, so that what failed once fails again: MUNTIN_EXPLORE=1 looks for new ones.
-settings.register_profile("same", derandomize="MUNTIN_EXPLORE" not in os.environ, print_blob=True)
+# No deadline: how long an example takes says more of what else the machine does than of the code.
+settings.register_profile("same", derandomize="MUNTIN_EXPLORE" not in os.environ, print_blob=True, deadline=None)
 settings.load_profile("same")
 
 # Their examples say `SparkSession.builder.getOrCreate()`, as a reader would, and so get the session of the tests.

@@ -191,7 +191,10 @@ def _groups(bound: Bound) -> list[Group]:
         heavy = sum(part.heavy for part in parts.values())
         why = "" if shareable or custom else "no bounded partial: it needs all values of a window at once"
         counts = len(names) if distinct else 0
-        groups.append(Group(tuple(names), max(len(parts), 1), shareable, columnar, custom, why, heavy, counts))
+        packable = columnar and all(part.packable for part in parts.values())
+        groups.append(
+            Group(tuple(names), max(len(parts), 1), shareable, columnar, custom, why, heavy, counts, packable)
+        )
     return groups
 
 

@@ -68,6 +68,7 @@ class TablePlan(Plan):
                         "windows": [window.id for window in step.windows],
                         "pane": None if step.pane is None else {"width_us": step.pane[0], "offset_us": step.pane[1]},
                         "coarse": step.coarse,
+                        "pack": step.pack,
                         "seconds": step.estimate.seconds,
                         "reason": step.reason,
                     }

@@ -47,6 +47,8 @@ class Group:
     """How many of the parts Spark can only merge in objects."""
     distinct: int = 0
     """How many of them count different values, and can do so by first appearances."""
+    packable: bool = False
+    """Whether all partials are numbers that Spark merges in place, so that several panes may share a row."""
 
 
 def check_strategy(strategy: str) -> None:
@@ -80,7 +82,7 @@ def choose(
         steps: list[Step] = []
         candidates: list[Candidate] = []
         for group in together:
-            prices = Prices(statistics, constants, group.parts, group.heavy, group.distinct)
+            prices = Prices(statistics, constants, group.parts, group.heavy, group.distinct, group.packable)
             found, considered = _choose(every, group, forest, strategy, prices)
             steps += found
             candidates += considered
@@ -210,9 +212,10 @@ def _mixed(windows: tuple[Window, ...], group: Group, forest: Forest, prices: Pr
 
 
 def _panes_step(windows: tuple[Window, ...], group: Group, prices: Prices) -> Step:
-    width = windows[0].text(common_measure(list(windows)))
-    reason = f"panes of {width} in the JVM, then {_windows(len(windows))} in one pass of NumPy kernels"
-    return _over_panes("arrow", windows, group, prices.sweep(windows), reason, prices)
+    width, pack = windows[0].text(common_measure(list(windows))), prices.pack(windows)
+    rows = f", {pack} of them in a row," if pack > 1 else ","
+    reason = f"panes of {width} in the JVM{rows} then {_windows(len(windows))} in one pass of NumPy kernels"
+    return _over_panes("arrow", windows, group, prices.sweep(windows), reason, prices, pack)
 
 
 def _objects(windows: tuple[Window, ...], group: Group, prices: Prices) -> Step:
@@ -228,13 +231,15 @@ def _firsts(windows: tuple[Window, ...], group: Group, prices: Prices) -> Step:
 
 
 def _over_panes(
-    way: Way, windows: tuple[Window, ...], group: Group, estimate: Estimate, reason: str, prices: Prices
+    way: Way, windows: tuple[Window, ...], group: Group, estimate: Estimate, reason: str, prices: Prices, pack: int = 1
 ) -> Step:
-    """Make a step whose work in Python goes by panes, and by coarse buckets where keys are few."""
+    """Make a step whose work in Python goes by panes, and by coarse buckets of whole packs where keys are few."""
     width = common_measure(list(windows))
     bucket = coarse(windows, width, prices.statistics, prices.constants)
+    if bucket is not None:
+        bucket = -(-bucket // pack) * pack
     pane = (width, windows[0].offset % width)
-    return Step(way, group.names, windows, estimate, reason, pane=pane, coarse=bucket)
+    return Step(way, group.names, windows, estimate, reason, pane=pane, coarse=bucket, pack=pack)
 
 
 def coarse(windows: Sequence[Window], width: int, statistics: Statistics, constants: Constants) -> int | None:

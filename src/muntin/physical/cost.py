@@ -22,6 +22,9 @@ _MILLI: Final = 1e-3
 _NODE: Final = 1.25
 # Microseconds to sort a row among those of its partition, and to look at the one before.
 _SORT: Final = 0.5
+# Neighbouring panes that may share a row, where these and the partials make no more columns than Spark's code stands.
+PACKS: Final = (4, 8, 16, 32)
+COLUMNS: Final = 64
 # Microseconds for one call or two of a function written in Python.
 OBJECT: Final = 2.0
 
@@ -37,6 +40,8 @@ class Prices:
     """How many of the parts Spark can only merge in objects."""
     distinct: int = 0
     """How many of the aggregates count different values."""
+    packable: bool = False
+    """Whether partials are numbers, several of which may share a row."""
 
     def native(self, windows: Sequence[Window]) -> Estimate:
         """Price the plan written by hand: each window scans, copies, groups and exchanges by itself."""
@@ -86,15 +91,40 @@ class Prices:
         return self._estimate(work, _NODE * len(forest.nodes) * (c.stage + c.branch), windows=total)
 
     def sweep(self, windows: Sequence[Window]) -> Estimate:
-        """Price panes in the JVM and kernels over all windows."""
+        """Price panes in the JVM and kernels over all windows, with as many panes in a row as is cheapest."""
         c = self.constants
-        pane = self.pane(windows)
-        panes = self.statistics.intervals(pane)
+        panes = self.statistics.intervals(self.pane(windows))
         found = sum(self.statistics.intervals(window) for window in windows)
         work = self.statistics.rows * (c.scan + c.group + self._more)
-        work += panes * (c.exchange + c.enter + 2 * self._more)
+        work += min(self._crossing(windows, pack) for pack in self._packs)
         work += found * (c.leave + self._more)
         return self._estimate(work, c.branch + 2 * c.stage + c.python, panes=panes, windows=found)
+
+    def pack(self, windows: Sequence[Window]) -> int:
+        """Choose how many neighbouring panes share a row on their way to Python.
+
+        >>> from muntin import tumbling
+        >>> from muntin.physical.constants import Constants
+        >>> from muntin.physical.statistics import Statistics
+        >>> few, many = (Statistics(rows=1e6, keys=keys, span=1_000_000_000_000) for keys in (1, 1e5))
+        >>> windows = [tumbling("2s"), tumbling("3s")]
+        >>> [Prices(events, Constants(), packable=True).pack(windows) for events in (few, many)]
+        [16, 1]
+        """
+        return min(self._packs, key=lambda pack: self._crossing(windows, pack))
+
+    @property
+    def _packs(self) -> tuple[int, ...]:
+        return (1, *(pack for pack in PACKS if pack * self.parts <= COLUMNS)) if self.packable else (1,)
+
+    def _crossing(self, windows: Sequence[Window], pack: int) -> float:
+        """Price the way of panes to Python, from the grouping of their events on."""
+        c, pane = self.constants, self.pane(windows)
+        rows = self.statistics.intervals(replace(pane, range=pane.range * pack, slide=pane.slide * pack))
+        if pack == 1:
+            return rows * (c.exchange + c.enter + 2 * self._more)
+        # An event is compared with every place of its pack, and the places without events go along.
+        return pack * self.parts * (self.statistics.rows * c.place + rows * c.cell) + rows * (c.exchange + c.enter)
 
     def join(self, windows: Sequence[Window]) -> Estimate:
         """Price putting results side by side that were computed apart: both are sent to partitions and sorted."""

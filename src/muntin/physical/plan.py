@@ -35,6 +35,8 @@ class Step:
     """The width and offset of the panes, in microseconds, for arrow, python and distinct."""
     coarse: int | None = None
     """How many panes make a coarse bucket, where keys alone are too few to share the work."""
+    pack: int = 1
+    """How many neighbouring panes share a row on their way to Python, for arrow."""
     forest: Forest | None = None
     """Which window reads which, for jvm."""
 

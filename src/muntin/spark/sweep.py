@@ -8,7 +8,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from muntin.kernels.sweep import Lane, Sweep
+from muntin.kernels.unpack import Unpack
 from muntin.spark.crossing import HEAD, Named, identified, in_panes, key_fields, key_names, keys_back, last_buckets
+from muntin.spark.packs import PRESENT, packs, placed
 from muntin.spark.panes import BUCKET, PANE, finished, key_columns, panes, parts_of
 
 if TYPE_CHECKING:
@@ -30,11 +32,15 @@ def sweep(
     grid: Grid,
     coarse: int | None,
     *,
+    pack: int = 1,
     wide: bool = False,
 ) -> DataFrame:
-    """Compute some aggregates over some windows from panes; `coarse` panes make a bucket, where keys are few."""
+    """Compute some aggregates over some windows from panes.
+
+    `coarse` panes make a bucket, where keys are few, and `pack` neighbouring ones share a row on their way to Python.
+    """
     parts = parts_of(bound, names)
-    rows = panes(bound, grid, parts)
+    rows = panes(bound, grid, parts) if pack == 1 else packs(bound, grid, parts, pack)
     counted = in_panes(windows, grid)
     fields: list[Column] = []
     lanes: list[Lane] = []
@@ -42,7 +48,8 @@ def sweep(
     for column, part in parts.values():
         lane = part.lane
         assert lane is not None, f"{part.name} does not go by kernels"
-        fields += [take(F.col(column)).alias(f"{column}_{name}") for name, take in lane.fields.items()]
+        columns = [column] if pack == 1 else [placed(column, at) for at in range(pack)]
+        fields += [take(F.col(at)).alias(f"{at}_{name}") for name, take in lane.fields.items() for at in columns]
         lanes.append(Lane(lane.operator, lane.dtypes, lane.load, len(lane.fields)))
         back += [T.StructField(f"{column}_{name}", kind) for name, kind in lane.results.items()]
     numbered = key_names(bound)
@@ -51,12 +58,17 @@ def sweep(
     marks = [*keys, F.col(PANE)]
     if coarse is not None:
         reach = max(window.range for window in counted)
-        rows = rows.withColumn(BUCKET, F.explode(last_buckets(F.col(PANE), coarse, reach)))
+        # A pack goes where its first pane does, and its last.
+        buckets = last_buckets(F.col(PANE) * pack, coarse, reach + pack - 1)
+        rows = rows.withColumn(BUCKET, F.explode(buckets))
         order.insert(-1, F.col(BUCKET))
         marks.insert(-1, F.col(BUCKET))
+    if pack > 1:
+        marks.append(F.col(PRESENT))
     spread = rows.select(*marks, *fields)
     spread = spread.repartition(*order[:-1]) if order[:-1] else spread.repartition(1)
-    work = Sweep(len(keys), counted, tuple(lanes), coarse, wide)
+    swept = Sweep(len(keys), counted, tuple(lanes), coarse, wide)
+    work = swept if pack == 1 else Unpack(len(order) - 1, pack, swept)
     schema = T.StructType(wide_fields(bound, back) if wide else [*HEAD, *key_fields(bound), *back])
     found = spread.sortWithinPartitions(*order).mapInArrow(Named(work, schema), schema)
     return (shown_wide if wide else shown_windows)(bound, found, names, windows, grid, parts)

@@ -29,7 +29,8 @@ def wide(bound: Bound, plan: PhysicalPlan) -> DataFrame:
     if len(plan.steps) == 1 and plan.steps[0].way == "arrow":
         step = plan.steps[0]
         assert step.pane is not None
-        frame = sweep(bound, step.aggregates, step.windows, Grid(*step.pane), step.coarse, wide=True)
+        grid = Grid(*step.pane)
+        frame = sweep(bound, step.aggregates, step.windows, grid, step.coarse, pack=step.pack, wide=True)
         return frame.select(*(quoted(name) for name in _columns(query)))
     return pivoted(query, execute(bound, plan))
 

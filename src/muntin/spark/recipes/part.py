@@ -41,6 +41,11 @@ class Part:
     heavy: bool = False
     """Spark merges it in objects, row by row, and not in a hash table of numbers."""
 
+    @property
+    def packable(self) -> bool:
+        """Whether it is one number that Spark merges in place, so that several panes may share a row."""
+        return self.lane is not None and self.single is not None and not self.heavy and self.lane.load != "row"
+
 
 @dataclass(frozen=True, slots=True)
 class Lane:

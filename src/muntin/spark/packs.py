@@ -1,0 +1,48 @@
+"""Packs of panes: one row for several neighbouring panes of a key, so that short panes cost little more than long ones.
+
+Spark groups, sends and sorts rows, and each costs about as much however short its pane is. A pack holds the partials of
+`width` panes in columns side by side: an event finds its row by the pack, and its column by its place there. Where most
+panes have events, all go through the exchanges as before, in a fraction of the rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F
+
+from muntin.spark.panes import PANE, floor_div, key_columns
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from muntin.spark.bound import Bound
+    from muntin.spark.panes import Grid, Parts
+
+PRESENT: Final = "_mt_h"
+"""Which panes of a pack have an event: a bit for each place."""
+_PLACE: Final = "_mt_i"
+
+
+def packs(bound: Bound, grid: Grid, parts: Parts, width: int) -> DataFrame:
+    """Aggregate the events of each key and pack: keys, the pack's number, its present panes, each partial by place."""
+    since = bound.micros - grid.offset if grid.offset else bound.micros
+    long = grid.width * width
+    place = F.call_function("div", F.pmod(since, F.lit(long)), F.lit(grid.width))
+    # What an event gives is computed once, before it is compared with every place.
+    singles = [part.single.alias(column) for column, part in parts.values() if part.single is not None]
+    events = bound.events.select(
+        *bound.keys, floor_div(since, long).alias(PANE), place.cast("int").alias(_PLACE), *singles
+    )
+    bit = F.call_function("shiftleft", F.lit(1).cast("bigint"), F.col(_PLACE))
+    made = [
+        part.merge(F.when(F.col(_PLACE) == at, F.col(column))).alias(placed(column, at))
+        for column, part in parts.values()
+        for at in range(width)
+    ]
+    return events.groupBy(*key_columns(bound), F.col(PANE)).agg(F.bit_or(bit).alias(PRESENT), *made)
+
+
+def placed(column: str, at: int) -> str:
+    """Name the column of a partial at a place of its pack."""
+    return f"{column}_at{at}"
