@@ -32,9 +32,9 @@ class Constants:
     """A row copied for one more window."""
     enter: float = 1.6
     """A pane sent to its partition, sorted, and handed to Python."""
-    place: float = 0.012
+    place: float = 0.007
     """An event compared with one place of its pack of panes."""
-    cell: float = 0.05
+    cell: float = 0.12
     """A place of a pack sent to its partition, sorted, and handed to Python."""
     leave: float = 0.3
     """A window handed back by Python."""

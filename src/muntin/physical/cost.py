@@ -24,7 +24,7 @@ _NODE: Final = 1.25
 _SORT: Final = 0.5
 # Neighbouring panes that may share a row, where these and the partials make no more columns than Spark's code stands.
 PACKS: Final = (4, 8, 16, 32)
-COLUMNS: Final = 64
+COLUMNS: Final = 20
 # Microseconds for one call or two of a function written in Python.
 OBJECT: Final = 2.0
 

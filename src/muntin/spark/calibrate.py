@@ -17,6 +17,7 @@ from muntin.declare.query import WindowQuery, named_aggregates
 from muntin.physical.constants import SHIPPED, Constants
 from muntin.spark.bound import bind
 from muntin.spark.native import native
+from muntin.spark.packs import packs
 from muntin.spark.panes import Grid, panes, parts_of
 from muntin.spark.sweep import sweep
 from muntin.window.spec import hopping, tumbling
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 # Events of a calibration come one a second.
 _SECOND: Final = 1_000_000
 _FEW: Final = 1_000
+_PACK: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ def probes(coarse: int) -> tuple[Probe, ...]:
         Probe("group", "grouping by integers", lambda df: _panes(df, minutes)),
         Probe("parts", "five aggregates", lambda df: _panes(df, minutes, aggregates=5)),
         Probe("exchange", "as many panes as events", lambda df: _panes(df, second)),
+        Probe("places", "panes, several in a row", lambda df: _packs(df, second)),
+        Probe("cells", "packs of panes to Python", lambda df: _sweep(df, (second, hour), (hour,), coarse, _PACK)),
         Probe("enter", "panes to Python", lambda df: _sweep(df, (second, hour), (hour,), coarse)),
         Probe("leave", "windows from Python", lambda df: _sweep(df, (second,), (second,), coarse)),
         Probe("branches", "ten windows", lambda df: native(_bound(df, *(tumbling(f"{10 + i}m") for i in range(10))))),
@@ -101,15 +105,19 @@ def derive(seconds: dict[str, float], fixed: dict[str, float], events: int, core
     # Four windows need four groupings and four copies; nine further branches come with an exchange each.
     struct = each("struct", "scan")
     stage = more("group", "scan")
+    exchange, enter = max(each("exchange", "group"), 0.05), each("enter", "exchange")
     return replace(
         SHIPPED,
         scan=scan,
         group_struct=struct,
         group=each("group", "scan"),
         part=each("parts", "group") / 4,
-        exchange=max(each("exchange", "group"), 0.05),
+        exchange=exchange,
         copy=max((each("hopping", "scan") - 4 * struct) / 4, 0.01),
-        enter=each("enter", "exchange"),
+        enter=enter,
+        # A pack of events, one for each place: an event is compared with all, and the row is shared by as many.
+        place=max((each("places", "group") - exchange / _PACK) / _PACK, 0.001),
+        cell=max(each("cells", "places") - enter / _PACK, 0.01),
         leave=each("leave", "enter"),
         branch=max(more("branches", "struct") / 9 - stage, 5.0),
         stage=stage,
@@ -142,9 +150,16 @@ def _panes(df: DataFrame, window: Window, aggregates: int = 1) -> DataFrame:
     return panes(bound, Grid(window.range, 0), parts_of(bound, [name for name, _ in bound.query.aggregates]))
 
 
-def _sweep(df: DataFrame, all_of: tuple[Window, ...], shown: tuple[Window, ...], coarse: int) -> DataFrame:
+def _packs(df: DataFrame, window: Window) -> DataFrame:
+    bound = _bound(df, window)
+    return packs(bound, Grid(window.range, 0), parts_of(bound, ["a"]), _PACK)
+
+
+def _sweep(
+    df: DataFrame, all_of: tuple[Window, ...], shown: tuple[Window, ...], coarse: int, pack: int = 1
+) -> DataFrame:
     """Sweep panes of a second for windows of any length."""
-    return sweep(_bound(df, *all_of), ["a"], shown, Grid(_SECOND, 0), coarse)
+    return sweep(_bound(df, *all_of), ["a"], shown, Grid(_SECOND, 0), -(-coarse // pack) * pack, pack=pack)
 
 
 def _time(frame: DataFrame) -> float:
