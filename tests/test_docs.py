@@ -9,6 +9,7 @@ import pytest
 
 from conftest import _ON_SPARK
 from muntin.aggregate.names import BUILT_IN
+from muntin.declare.sql import parse_sql
 from muntin.incremental import ALGORITHMS
 from muntin.show.palette import DARK, LIGHT
 from scripts.drawings import IMAGES, drawings
@@ -53,6 +54,12 @@ def test_no_python_block_escapes_the_tests(page: Path) -> None:
         assert block.endswith("\n\n"), block
     if any("SparkSession" in block for block in blocks):
         assert page.name in _ON_SPARK
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_queries_in_sql_are_read(page: Path) -> None:
+    for block in re.findall(r"^```sql\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+        assert parse_sql(block).windows, block
 
 
 def test_the_drawings_are_what_the_package_draws_today() -> None:
