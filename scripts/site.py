@@ -27,7 +27,9 @@ def gather(folder: Path) -> None:
     for page in folder.glob("*.md"):
         text = _LINK.sub(_moved, page.read_text(encoding="utf-8"))
         # GitHub colours a session as Python; the site knows its prompts apart, and leaves them out of what is copied.
-        page.write_text(text.replace("```python\n>>>", "```pycon\n>>>"), encoding="utf-8")
+        text = text.replace("```python\n>>>", "```pycon\n>>>")
+        # What doctest must be told of, a reader sees.
+        page.write_text(text.replace("<BLANKLINE>", ""), encoding="utf-8")
 
 
 def build(site: Path) -> subprocess.CompletedProcess[str]:
@@ -60,5 +62,5 @@ if __name__ == "__main__":
     sys.stdout.write(done.stdout)
     sys.stderr.write(done.stderr)
     if done.returncode == 0:
-        print(f"muntin: the site is {target / 'index.html'}")
+        print(f"muntin: the site is {target / 'index.html'}; with its search: python -m http.server -d {target}")
     sys.exit(done.returncode)

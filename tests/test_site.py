@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import threading
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from scripts.site import FRONT, ROOT, build, gather
+from tests.studio.chromium import FOUND, Chromium
 
 
 class Fetched(HTMLParser):
@@ -60,3 +64,36 @@ def test_a_link_that_leads_nowhere_stops_the_build(tmp_path: Path, monkeypatch: 
     assert ended.returncode != 0
     assert "anchor does not exist" in ended.stdout + ended.stderr
     assert not (tmp_path / "site").exists()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(FOUND is None, reason="the site is looked at in Chromium, and there is none on PATH")
+def test_the_site_in_a_browser_follows_light_and_dark_is_searched_and_fits(site: Path) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=site)) as server, Chromium() as page:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        here = f"http://127.0.0.1:{server.server_port}/"
+        page.go(f"{here}concepts.html")
+        # Back and forth: what was chosen at the first visit must not stick, as the drawings follow the system too.
+        for scheme, shown in (("light", "default"), ("dark", "slate"), ("light", "default")):
+            page.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+            page.wait(f"document.body.dataset.mdColorScheme === {shown!r}")
+        page.js("document.querySelector('.md-search__button').click()")
+        found = (
+            "[...document.querySelectorAll('*')].filter(e => e.shadowRoot).map(e => e.shadowRoot.textContent).join()"
+        )
+        page.wait(f"({found}) !== ''")
+        page.send("Input.insertText", text="watermark")
+        page.wait(f"/\\d+ results/.test({found})")
+        for name in ("index", "papers", "performance"):
+            page.size(390, 900)
+            page.go(f"{here}{name}.html")
+            page.wait("document.readyState === 'complete'")
+            assert page.js("document.documentElement.scrollWidth") <= 390, name
+        assert page.complaints() == []
+        assert [url for url in page.fetched() if not url.startswith((here, "data:", "blob:"))] == []
+        server.shutdown()
