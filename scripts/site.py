@@ -22,8 +22,8 @@ _LINK: Final = re.compile(r"(?<=\]\()(?!\w+:)([^)#\s]+)(?=[)#])")
 def gather(folder: Path) -> None:
     """Copy all pages into one folder, with links that lead from where they are now."""
     shutil.copytree(ROOT / "docs", folder)
-    for name, page in FRONT.items():
-        (folder / page).write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
+    for name, front in FRONT.items():
+        shutil.copy(ROOT / name, folder / front)
     for page in folder.glob("*.md"):
         text = _LINK.sub(_moved, page.read_text(encoding="utf-8"))
         # GitHub colours a session as Python; the site knows its prompts apart, and leaves them out of what is copied.

@@ -19,7 +19,7 @@ def texts(svg: str) -> list[str]:
 
 
 def test_a_tree_shows_what_each_node_holds_leaves_below_their_parents() -> None:
-    tree = FlatFAT.new(lambda x, y: x + y, ["a", "b", EMPTY, "<d>"])
+    tree: FlatFAT[str] = FlatFAT.new(str.__add__, ["a", "b", EMPTY, "<d>"])
     svg = draw_tree(tree)
     assert sorted(texts(svg)) == sorted(["ab<d>", "ab", "<d>", "a", "b", "⊥", "<d>"])
     assert "mu-factor" not in svg
