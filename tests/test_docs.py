@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
 from conftest import _ON_SPARK
+from muntin.aggregate.define import define
 from muntin.aggregate.names import BUILT_IN
 from muntin.declare.sql import parse_sql
 from muntin.incremental import ALGORITHMS
@@ -20,12 +22,18 @@ SAYS = {"covered": "any cover", "partitioned": "partitions", "none": "events onl
 
 
 def test_the_catalogue_lists_every_aggregate_with_its_laws() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", (ROOT / "docs/aggregates.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", section("docs/aggregates.md", "The catalogue"), re.MULTILINE)
     listed = {name: [cell.strip() for cell in cells.split("|")] for name, cells in rows}
     assert listed.keys() == BUILT_IN.keys()
     for name, f in BUILT_IN.items():
         yes = ["yes" if law else "" for law in (f.invertible, f.commutative)]
         assert listed[name] == [f.kind, SAYS[f.sharing], *yes, "yes" if f.bounded else "no"]
+
+
+def test_the_document_lists_every_argument_of_define() -> None:
+    cells = re.findall(r"^\| (`.+?) \|", section("docs/aggregates.md", "Your own"), re.MULTILINE)
+    listed = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+    assert listed == set(inspect.signature(define).parameters) - {"name"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -71,6 +79,11 @@ def test_the_drawings_are_what_the_package_draws_today() -> None:
         assert colours == {*LIGHT.values(), *DARK.values()}, "a colour that does not follow light and dark"
     shown = {name for page in PAGES for name in re.findall(r"images/([\w-]+\.svg)", page.read_text())}
     assert shown == drawn.keys()
+
+
+def section(page: str, heading: str) -> str:
+    (text,) = re.findall(rf"^## {heading}$(.*?)(?=^## |\Z)", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+    return str(text)
 
 
 def without_code(text: str) -> str:
