@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import threading
 from functools import partial
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts import site as maker
 from scripts.site import FRONT, ROOT, build, gather
 from tests.studio.chromium import FOUND, Chromium
 
@@ -97,3 +99,9 @@ def test_the_site_in_a_browser_follows_light_and_dark_is_searched_and_fits(site:
         assert page.complaints() == []
         assert [url for url in page.fetched() if not url.startswith((here, "data:", "blob:"))] == []
         server.shutdown()
+
+
+def test_doctests() -> None:
+    ran = doctest.testmod(maker)
+    assert ran.attempted > 0
+    assert ran.failed == 0
