@@ -6,7 +6,7 @@ bin := .venv/bin
 # Its Python workers would otherwise run whatever python3 PATH has, without the locked packages.
 with_spark = JAVA_HOME="$$(cat .venv/java-home)" PYSPARK_PYTHON="$(CURDIR)/$(bin)/python"
 
-.PHONY: help setup demo test check lint bench lock clean
+.PHONY: help setup demo test check lint docs drawings bench lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 16
@@ -28,6 +28,12 @@ lint: setup ## lint, check the format and the types
 	$(bin)/ruff format --check
 	$(bin)/mypy
 
+docs: setup ## build the documents as a site, into site/; a link that leads nowhere is an error
+	$(bin)/python -m scripts.site
+
+drawings: setup ## draw the pictures of the documents anew, into docs/images/
+	$(bin)/python -m scripts.drawings
+
 bench: setup ## measure the optimizer and its gap to the optimum, into report/
 	$(with_spark) $(bin)/muntin bench optimizer --out report/
 	$(with_spark) $(bin)/muntin bench gap --out report/
@@ -35,6 +41,6 @@ bench: setup ## measure the optimizer and its gap to the optimum, into report/
 lock: ## write requirements.lock anew from pyproject.toml (LOCK=--upgrade: newest versions)
 	@scripts/lock.sh $(LOCK)
 
-clean: ## remove .venv, caches and builds; report/ stays
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+clean: ## remove .venv, caches, builds and the site; report/ stays
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -19,7 +19,7 @@ settings.register_profile("same", derandomize="MUNTIN_EXPLORE" not in os.environ
 settings.load_profile("same")
 
 # Their examples say `SparkSession.builder.getOrCreate()`, as a reader would, and so get the session of the tests.
-_ON_SPARK = {"batch.md", "manager.md", "streaming.md", "README.md"}
+_ON_SPARK = {"batch.md", "manager.md", "operations.md", "streaming.md", "README.md"}
 
 
 @pytest.fixture(scope="session")

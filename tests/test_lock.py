@@ -35,6 +35,7 @@ def test_the_lock_satisfies_pyproject() -> None:
         *project["project"]["dependencies"],
         *project["project"]["optional-dependencies"]["spark"],
         *project["dependency-groups"]["dev"],
+        *project["dependency-groups"]["docs"],
         *project["build-system"]["requires"],
         "setuptools>=70.1",  # builds pyspark; before 70.1 it needs `wheel` beside it
     ]
@@ -59,7 +60,8 @@ def test_pyspark_has_one_hash_and_comes_only_with_the_extra() -> None:
 def test_every_dependency_has_its_row_in_the_documents() -> None:
     project = pyproject()
     asked = project["project"]["dependencies"] + project["project"]["optional-dependencies"]["spark"]
-    asked += project["dependency-groups"]["dev"] + project["build-system"]["requires"]
+    asked += project["dependency-groups"]["dev"] + project["dependency-groups"]["docs"]
+    asked += project["build-system"]["requires"]
     rows = re.findall(r"^\| (`.+?) \|", (ROOT / "docs/dependencies.md").read_text(), re.MULTILINE)
     assert {Requirement(each).name for each in asked} <= set(re.findall(r"`([\w-]+)`", " ".join(rows)))
 

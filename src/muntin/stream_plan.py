@@ -153,11 +153,23 @@ def plan_stream(query: Query, bound: Bound, logical: LogicalPlan, strategy: Stra
     if strategy == "jvm":
         msg = "strategy='jvm' is a tree of windows over a table: a stream takes 'arrow', 'native' or 'auto'"
         raise QueryError(msg)
+    _refuse_distinct(query)
     refusal = refusal_of(bound)
     if strategy == "arrow" and refusal:
         msg = f"strategy='arrow' cannot serve this query: {refusal}. Take 'auto' or 'native'"
         raise QueryError(msg)
     return StreamPlan(query, bound, logical, assemblies(query.windows), refusal, strategy)
+
+
+def _refuse_distinct(query: Query) -> None:
+    """Refuse here what Spark's own operators refuse too, but only when the stream is started."""
+    for name, aggregate in query.aggregates:
+        if aggregate.function.name == "count_distinct":
+            msg = (
+                f"`{name}` is an exact distinct count, which Spark does not have over a stream. Take "
+                "agg.approx_distinct for the number, or agg.collect_distinct for the values"
+            )
+            raise QueryError(msg)
 
 
 def refusal_of(bound: Bound) -> str:

@@ -104,6 +104,22 @@ def test_a_checkpoint_has_one_manager_as_long_as_its_process_lives(tmp_path: Pat
     Registry(tmp_path, IDENTITY).close()
 
 
+def test_a_system_without_flock_imports_muntin_and_refuses_a_manager(tmp_path: Path) -> None:
+    # As on Windows: the module is not there.
+    code = (
+        "import pathlib, sys\n"
+        "sys.modules['fcntl'] = None\n"
+        "import muntin\n"
+        "from muntin.manager.registry import Registry\n"
+        "try:\n"
+        "    Registry(pathlib.Path(sys.argv[1]), {})\n"
+        "except muntin.MuntinError as error:\n"
+        "    print(error)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert "run it on Linux or macOS" in ended.stdout, ended.stderr
+
+
 def test_old_versions_go_and_the_last_stay(tmp_path: Path) -> None:
     registry = Registry(tmp_path, IDENTITY)
     for number in range(1, 31):

@@ -199,6 +199,9 @@ def test_what_cannot_be(spark: SparkSession, tmp_path: Path) -> None:
         asked(table).stream()
     with pytest.raises(QueryError, match=r"stream, which run\(\) cannot wait for: use stream\(\)"):
         asked(source, watermark="1m").run()
+    distinct = mt.windows(source, time="ts", watermark="10s").over(tumbling("1m"))
+    with pytest.raises(QueryError, match=r"`n` is an exact distinct count, .* not have over a stream.*approx_distinct"):
+        distinct.agg(n=agg.count_distinct("k")).plan()
     with pytest.raises(QueryError, match="unknown mode 'complete'"):
         asked(source, watermark="1m").stream(mode="complete")
     with pytest.raises(QueryError, match="buckets must be a power of two from 1 to 1024, got 3"):

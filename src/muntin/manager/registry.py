@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -206,6 +205,12 @@ def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
 
 def _locked(folder: Path) -> int:
     """Hold a folder as long as the process lives: the system lets go of it even after kill -9."""
+    try:
+        # Not at the top: the rest of the package runs on Windows too, which has no such lock.
+        import fcntl
+    except ImportError as error:
+        msg = "a manager locks its checkpoint by flock, which this system does not have: run it on Linux or macOS"
+        raise ManagerError(msg) from error
     folder.mkdir(parents=True, exist_ok=True)
     lock = folder / "lock"
     number = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)

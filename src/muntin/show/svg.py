@@ -24,8 +24,8 @@ _CAPTION: Final = 400  # width of the captions at least
 _TOLD: Final = 40  # windows at most in the description
 
 
-def to_svg(plan: Plan) -> str:
-    """Draw a plan as an image that stands alone, on white.
+def to_svg(plan: Plan, *, stacked: bool = False) -> str:
+    """Draw a plan as an image that stands alone, on white; after beside before, or `stacked` below it.
 
     >>> from muntin import agg, optimize, tumbling
     >>> to_svg(optimize([tumbling("20m")], agg.min)).startswith('<svg xmlns="http://www.w3.org/2000/svg"')
@@ -33,7 +33,7 @@ def to_svg(plan: Plan) -> str:
     """
     shown = view(plan, before=True)
     several = len(shown.groups) > 1
-    blocks = [_block(group, several=several) for group in shown.groups]
+    blocks = [_block(group, several=several, stacked=stacked) for group in shown.groups]
     width = max(_LEAST, *(block.width for block in blocks))
     reason = [] if several else [(shown.groups[0].reason, False)]
     head = _lines([(shown.title, True), (f"{shown.optimizer}: {totals(shown)}", False), *reason], width)
@@ -88,11 +88,14 @@ def after_caption(group: GroupView) -> str:
     return "Each window reads the cheapest of what it can read."
 
 
-def _block(group: GroupView, *, several: bool) -> Drawing:
+def _block(group: GroupView, *, several: bool, stacked: bool) -> Drawing:
     before = _panel(draw_before(group), f"before: {number(group.baseline)} items", before_caption(group))
     after = _panel(draw_after(group), f"after: {number(group.cost)} items", after_caption(group))
-    marks = (*before.marks, _moved(after, before.width + _BETWEEN, 0))
-    pair = Drawing(before.width + _BETWEEN + after.width, max(before.height, after.height), marks)
+    if stacked:
+        pair = _stacked([before, after], 28)
+    else:
+        marks = (*before.marks, _moved(after, before.width + _BETWEEN, 0))
+        pair = Drawing(before.width + _BETWEEN + after.width, max(before.height, after.height), marks)
     if not several:
         return pair
     said = [(f"{', '.join(group.aggregates)}: {totals(group)}", True), (group.reason, False)]

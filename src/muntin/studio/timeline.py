@@ -57,7 +57,7 @@ class Timeline:
     counts: tuple[Counted, ...]
 
 
-def timeline(windows: Sequence[Window], factors: Sequence[Window] = ()) -> Timeline:
+def timeline(windows: Sequence[Window], factors: Sequence[Window] = (), *, margin: float = 2) -> Timeline:
     """Draw windows, the factor windows of their plan, and slices by panes, pairs and Cutty.
 
     >>> from muntin import Window
@@ -77,7 +77,7 @@ def timeline(windows: Sequence[Window], factors: Sequence[Window] = ()) -> Timel
     caption += f"; {number(left)} more windows are not drawn" if left > 0 else ""
     told = ", ".join(f"{window} every {window.text(window.slide)}" for window in distinct[:_ROWS])
     return Timeline(
-        element(drawing, "Windows and slices on a line of time", told),
+        element(drawing, "Windows and slices on a line of time", told, margin=margin),
         f"{caption}.",
         _long(first, period),
         tuple(_counted(kind, slicing, distinct, period) for kind, slicing in slicings.items()),
