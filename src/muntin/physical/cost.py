@@ -93,10 +93,11 @@ class Prices:
     def sweep(self, windows: Sequence[Window]) -> Estimate:
         """Price panes in the JVM and kernels over all windows, with as many panes in a row as is cheapest."""
         c = self.constants
-        panes = self.statistics.intervals(self.pane(windows))
+        pane = self.pane(windows)
+        panes = self.statistics.intervals(pane)
         found = sum(self.statistics.intervals(window) for window in windows)
         work = self.statistics.rows * (c.scan + c.group + self._more)
-        work += min(self._crossing(windows, pack) for pack in self._packs)
+        work += min(self._crossing(pane, pack) for pack in self._packs)
         work += found * (c.leave + self._more)
         return self._estimate(work, c.branch + 2 * c.stage + c.python, panes=panes, windows=found)
 
@@ -111,16 +112,16 @@ class Prices:
         >>> [Prices(events, Constants(), packable=True).pack(windows) for events in (few, many)]
         [16, 1]
         """
-        return min(self._packs, key=lambda pack: self._crossing(windows, pack))
+        pane = self.pane(windows)
+        return min(self._packs, key=lambda pack: self._crossing(pane, pack))
 
     @property
     def _packs(self) -> tuple[int, ...]:
         return (1, *(pack for pack in PACKS if pack * self.parts <= COLUMNS)) if self.packable else (1,)
 
-    def _crossing(self, windows: Sequence[Window], pack: int) -> float:
+    def _crossing(self, pane: Window, pack: int) -> float:
         """Price the way of panes to Python, from the grouping of their events on."""
-        c, pane = self.constants, self.pane(windows)
-        rows = self.statistics.intervals(replace(pane, range=pane.range * pack, slide=pane.slide * pack))
+        c, rows = self.constants, self.statistics.intervals(pane, pack)
         if pack == 1:
             return rows * (c.exchange + c.enter + 2 * self._more)
         # An event is compared with every place of its pack, and the places without events go along.

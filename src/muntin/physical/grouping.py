@@ -29,35 +29,38 @@ def pane_groups(windows: Sequence[Window], prices: Prices, *, direct: bool = Fal
     >>> pane_groups([tumbling("20s"), tumbling("30s"), tumbling("40s")], prices)
     [(tumbling('20s'), tumbling('30s'), tumbling('40s'))]
     """
-    same: dict[Window, list[Window]] = {}
-    for window in windows:
-        same.setdefault(window, []).append(window)
-    groups = [tuple(found) for found in same.values()]
+    same: dict[Window, list[int]] = {}
+    for place, window in enumerate(windows):
+        same.setdefault(window, []).append(place)
+    groups = [sum(1 << place for place in places) for places in same.values()]
     if len(groups) > MANY:
-        groups = [tuple(windows)]
-    price: dict[tuple[Window, ...], float] = {}
+        groups = [sum(groups)]
+    price: dict[int, float] = {}
 
-    def cost(group: tuple[Window, ...]) -> float:
+    def members(group: int) -> tuple[Window, ...]:
+        return tuple(window for place, window in enumerate(windows) if group >> place & 1)
+
+    def cost(group: int) -> float:
+        # By places and not by windows: thousands of sets are looked up, and a bit set is compared at once.
         if group not in price:
-            price[group] = prices.sweep(group).seconds
+            found = members(group)
+            price[group] = prices.sweep(found).seconds
             if direct:
-                price[group] = min(price[group], prices.direct(group).seconds)
+                price[group] = min(price[group], prices.direct(found).seconds)
         return price[group]
 
     while len(groups) > 1:
         saved, i, j = max(
-            (cost(groups[i]) + cost(groups[j]) - cost(groups[i] + groups[j]), -i, -j)
+            (cost(groups[i]) + cost(groups[j]) - cost(groups[i] | groups[j]), -i, -j)
             for i in range(len(groups))
             for j in range(i + 1, len(groups))
         )
         if saved <= 0:
             break
         i, j = -i, -j
-        groups = [group for k, group in enumerate(groups) if k not in (i, j)] + [groups[i] + groups[j]]
-    whole = tuple(window for group in groups for window in group)
+        groups = [group for k, group in enumerate(groups) if k not in (i, j)] + [groups[i] | groups[j]]
+    whole = sum(groups)
     if cost(whole) <= sum(map(cost, groups)):
         groups = [whole]
-    order = {id(window): place for place, window in enumerate(windows)}
-    return sorted(
-        (tuple(sorted(group, key=lambda w: order[id(w)])) for group in groups), key=lambda group: order[id(group[0])]
-    )
+    # In the order of the first window of each: its lowest bit.
+    return [members(group) for group in sorted(groups, key=lambda group: group & -group)]

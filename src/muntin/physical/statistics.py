@@ -44,8 +44,8 @@ class Statistics:
         """Events per microsecond and key."""
         return self.rows / self.keys / max(self.span, 1)
 
-    def intervals(self, window: Window) -> float:
-        """Estimate how many intervals of a window hold an event, over all keys.
+    def intervals(self, window: Window, times: int = 1) -> float:
+        """Estimate how many intervals of a window hold an event, over all keys; or of one `times` as long.
 
         As if each key's events came at random over the span; no more than each event being alone.
 
@@ -53,7 +53,7 @@ class Statistics:
         >>> round(Statistics(rows=600, keys=1, span=600_000_000).intervals(tumbling("10s")))
         61
         """
-        return self._met(window, self.keys)
+        return self._met(window.range * times, window.slide * times, self.keys)
 
     def appearances(self, window: Window) -> float | None:
         """Estimate how many different values the intervals of a window hold, over all keys; None if not known.
@@ -62,13 +62,13 @@ class Statistics:
         >>> round(Statistics(rows=600, span=600_000_000, items=2).appearances(tumbling("10s")))
         121
         """
-        return None if self.items is None else self._met(window, max(self.items, self.keys))
+        return None if self.items is None else self._met(window.range, window.slide, max(self.items, self.keys))
 
-    def _met(self, window: Window, kinds: float) -> float:
+    def _met(self, size: int, slide: int, kinds: float) -> float:
         """Estimate how many intervals of a window hold an event of a kind, over so many kinds of events."""
-        there = kinds * (self.span + window.range) / window.slide
-        full = 1 - math.exp(-self.rows / kinds / max(self.span, 1) * window.range)
-        return min(there * full, self.rows * window.range / window.slide)
+        there = kinds * (self.span + size) / slide
+        full = 1 - math.exp(-self.rows / kinds / max(self.span, 1) * size)
+        return min(there * full, self.rows * size / slide)
 
     def __repr__(self) -> str:
         keys = f"{self.keys:,.0f} key{'' if self.keys == 1 else 's'}"
