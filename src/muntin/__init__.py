@@ -1,5 +1,7 @@
 """Many windowed aggregates over the same events for about the cost of one, on Apache Spark."""
 
+import logging
+
 from muntin.aggregate import catalog as agg
 from muntin.api import LogicalPlan, optimize
 from muntin.distinct import distinct
@@ -14,6 +16,9 @@ from muntin.query import Query, windows
 from muntin.window.spec import Window, hopping, tumbling
 
 __version__ = "0.1.0"
+
+# Whoever wants to hear what is decided asks logging for it; nobody else does.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 __all__ = [
     "LogicalPlan",

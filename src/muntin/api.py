@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from muntin.aggregate.names import resolve
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from muntin.window.spec import Window
 
 
+_LOG: Final = logging.getLogger(__name__)
 # So many windows name themselves in a plan's repr.
 _FEW: Final = 4
 
@@ -130,7 +132,11 @@ def optimize(
     chosen: Optimizer = optimizer if share else "none"
     kind = sharing if share else None
     groups = plan_groups(found, _functions(aggregates), chosen, model, sharing=kind, covers=covers, seconds=seconds)
-    return LogicalPlan(found, groups, chosen, model)
+    plan = LogicalPlan(found, groups, chosen, model)
+    if _LOG.isEnabledFor(logging.DEBUG):
+        factors = ", ".join(map(str, plan.factor_windows)) or "none"
+        _LOG.debug("%r; factor windows: %s", plan, factors)
+    return plan
 
 
 def _functions(

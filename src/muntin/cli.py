@@ -1,7 +1,8 @@
-"""The command line: `muntin plan`, `run`, `serve` and what talks to it, `demo`, `calibrate`, `bench`."""
+"""The command line: `muntin plan`, `run`, `serve` and what talks to it, `studio`, `demo`, `calibrate`, `bench`."""
 
 from __future__ import annotations
 
+import signal
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -11,13 +12,16 @@ import click
 from muntin import __version__
 from muntin.commands.bench import bench
 from muntin.commands.calibrate import calibrate
+from muntin.commands.completion import completion
 from muntin.commands.demo import demo
+from muntin.commands.exit_codes import FAILED, REFUSED, exits, signalled
 from muntin.commands.manage import drop, register, resume, status, stop, suspend
 from muntin.commands.plan import plan
 from muntin.commands.run import run
 from muntin.commands.serve import serve
 from muntin.commands.studio import studio
-from muntin.errors import MuntinError, SqlError
+from muntin.commands.verbose import verbose_option
+from muntin.errors import MuntinError, RunError, SqlError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +42,7 @@ _OPTIONS: Final = MappingProxyType(
 class _Refusal(click.ClickException):
     """Bad input, said in one line; the lines below it, if any, show the place."""
 
-    exit_code = 2
+    exit_code = REFUSED
 
     def __init__(self, message: str, place: str = "") -> None:
         super().__init__(message)
@@ -47,6 +51,12 @@ class _Refusal(click.ClickException):
     def show(self, file: IO[Any] | None = None) -> None:
         lines = [f"muntin: error: {' '.join(self.message.split())}", *self.place.splitlines()]
         click.echo("\n".join(lines), file=file, err=file is None)
+
+
+class _Failure(_Refusal):
+    """Work that was begun and failed, said in one line."""
+
+    exit_code = FAILED
 
 
 class _Commands(click.Group):
@@ -73,7 +83,12 @@ def _refusing() -> Iterator[None]:
         msg = str(error)
         for words, option in _OPTIONS.items():
             msg = msg.replace(words, option)
-        raise _Refusal(msg) from error
+        kind = _Failure if isinstance(error, RunError) else _Refusal
+        raise kind(msg) from error
+    except KeyboardInterrupt as error:
+        # click would say that it was aborted, and end as if the work had failed.
+        click.echo("muntin: stopped by Ctrl-C", err=True)
+        raise click.exceptions.Exit(signalled(signal.SIGINT)) from error
     except click.UsageError as error:
         hint = f". See `{error.ctx.command_path} --help`" if error.ctx else ""
         msg = error.format_message().rstrip(".") + hint
@@ -84,23 +99,21 @@ def _refusing() -> Iterator[None]:
     cls=_Commands,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="""
+    epilog=f"""
     \b
     The plan of three windows:
-      muntin plan --window 20m --window 30m --window 40m --agg min
+      muntin plan --window 20m --window 30m --window 40m \\
+                  --agg min
     A query over files, on Spark:
       muntin run query.sql --input Input=events/ --output out/
     A stream whose queries come and go, and a query for it:
-      muntin serve --input events/ --time ts --watermark 10s \\
-                   --checkpoint ck/ --output out/
-      muntin register load --checkpoint ck/ --window 5m --agg "n=count()"
+      muntin serve --input events/ --time ts \\
+                   --watermark 10s --checkpoint ck/ \\
+                   --output out/
+      muntin register load --checkpoint ck/ --window 5m \\
+                   --agg "n=count()"
 
-    \b
-    Exit codes:
-      0  done
-      1  stopped: by Ctrl-C, a closed pipe (| head) or an unexpected error;
-         rows that differ, where they were compared
-      2  the input has an error: standard error says which
+    {exits()}
     """,
 )
 @click.version_option(__version__, prog_name="muntin", message="%(prog)s %(version)s")
@@ -111,12 +124,9 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-main.add_command(plan)
-main.add_command(run)
-main.add_command(serve)
-for managing in (register, suspend, resume, drop, status, stop):
-    main.add_command(managing)
-main.add_command(studio)
-main.add_command(demo)
-main.add_command(calibrate)
-main.add_command(bench)
+for _command in (
+    plan, run, serve, register, suspend, resume, drop, status, stop, studio, demo, calibrate, bench, completion
+):  # fmt: skip
+    main.add_command(_command)
+for _command in (main, *main.commands.values()):
+    _command.params.append(verbose_option())

@@ -52,3 +52,7 @@ class StateError(MuntinError):
 
 class ManagerError(MuntinError):
     """A manager of queries over a stream was asked for what it cannot do, or cannot go on."""
+
+
+class RunError(MuntinError):
+    """Work that was begun failed on the way: on Spark, in a stream, or for want of space."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from muntin.physical.choose import Strategy
     from muntin.physical.statistics import Statistics
 
+_LOG: Final = logging.getLogger(__name__)
 ManyOptimizer: TypeAlias = Literal["auto", "none", "full", "weave"]
 # So many groups of queries are woven pair by pair; of more, only all together and each alone are weighed.
 _WOVEN: Final = 6
@@ -118,6 +120,8 @@ def _plan_tables(
     seconds = {way: planner.seconds(parts) for way, parts in wanted.items()}
     # Of equal costs the first: the fewest jobs.
     best = min(seconds, key=lambda way: seconds[way])
+    _LOG.info("%d queries in %d trees (%s): %s", len(named), len(ways[best]), best,
+              ", ".join(f"{way} {cost:.3g} s" for way, cost in seconds.items()))  # fmt: skip
     trees = tuple(Tree(part, planner.plan(part)) for part in ways[best])
     return ManyPlan(named, best, trees, tuple(Weighed(way, len(ways[way]), seconds[way]) for way in seconds))
 

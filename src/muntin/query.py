@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from muntin.api import optimize
 from muntin.declare.query import WindowQuery, named_aggregates
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from muntin.planned import Plan
     from muntin.spark.bound import Bound
     from muntin.window.spec import Window
+
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +152,7 @@ class Query(WindowQuery):
             logical = optimize(self.windows, self.functions, optimizer=optimizer, period="steady")
             return plan_stream(self, bound, logical, strategy)
         found = look(bound) if statistics is None else statistics
+        _LOG.info("statistics: %r, found in %.2f s", found, found.seconds)
         # By the second, as users read it, unless the windows are finer than that.
         unit = 1_000_000 if common_measure(self.windows) % 1_000_000 == 0 else read_unit(self.windows, None)
         rate = max(found.rate * unit, 1e-9)
@@ -169,6 +174,12 @@ class Query(WindowQuery):
 
         groups = _groups(bound)
         physical = choose(self.windows, groups, forest, strategy, found, load_constants())
+        for candidate in physical.candidates:
+            _LOG.debug("weighed %s for %s: %.3g s%s", candidate.name, ", ".join(candidate.aggregates),
+                       candidate.seconds, f" ({candidate.note})" if candidate.note else "")  # fmt: skip
+        for step in physical.steps:
+            _LOG.info("%s computes %s over %d windows: %s", step.way, ", ".join(step.aggregates),
+                      len(step.windows), step.reason)  # fmt: skip
         return TablePlan(self, bound, logical, physical)
 
     def explain(self) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from muntin.errors import QueryError
 from muntin.physical.streaming import SHARED, assemblies, native_weight, slice_rate
 from muntin.planned import Plan
 from muntin.stream.layout import Mode
+from muntin.stream.version import VERSION
 from muntin.window.slices import common_measure
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from muntin.query import Query
     from muntin.spark.bound import Bound
     from muntin.spark.streaming import Streaming
+
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,6 +61,7 @@ class StreamPlan(Plan):
                 msg = f"mode='latest' needs the shared plan, and this query runs natively: {why}"
                 raise QueryError(msg)
             check_watermark(self.bound)
+            _LOG.info("%d operators of Spark's own, one for each window: %s", len(self.query.windows), why)
             return shown(self.query, native(self.bound))
         from muntin.spark.streaming import stream
         from muntin.spark.wide import selected
@@ -123,6 +129,9 @@ class StreamPlan(Plan):
         trees = [number for number, each in enumerate(self.assembled) if each.tree]
         width = common_measure(self.query.windows)
         pane = (width, self.query.windows[0].offset % width)
+        _LOG.info("one stateful operator for %d windows, mode %s: %d buckets, panes of %s, state of version %d, %s",
+                  len(self.query.windows), mode, buckets, self.query.windows[0].text(width), VERSION,
+                  f"trees over slices for {len(trees)} windows" if trees else "slice by slice")  # fmt: skip
         return lay_out(self.bound, trees, pane, mode, buckets)
 
     def _lines(self) -> list[str]:

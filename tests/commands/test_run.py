@@ -173,7 +173,7 @@ def test_a_dry_run_explains_and_writes_nothing(spark: SparkSession, folder: Path
     assert not (tmp_path / "out").exists()
 
 
-def test_a_difference_is_found_shown_and_exits_with_1(
+def test_a_difference_is_found_shown_and_exits_with_3(
     spark: SparkSession, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pyspark.sql import functions as F
@@ -189,7 +189,7 @@ def test_a_difference_is_found_shown_and_exits_with_1(
 
     monkeypatch.setattr(muntin.spark.execute, "execute", wrong)
     result = run(folder / "query.sql", "-i", f"Input={folder}/events.csv", "-o", tmp_path / "out", "--verify")
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     off = [(low, place) for place, (low, _, n) in by_hand(folder).items() if place[0] == "d1" and n > 15]
     said = " ".join(result.stdout.split())
     assert f"THE ROWS DIFFER from the plan written by hand, in {len(off)} rows" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import muntin
+from muntin.commands.exit_codes import exits
+from muntin.commands.fit import for_terminal
 from muntin.errors import MuntinError
 
 if TYPE_CHECKING:
@@ -18,18 +21,29 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+def _names(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Complete the name of a benchmark, where there are any."""
+    try:
+        return [name for name in _registry().BENCHMARKS if name.startswith(begun)]
+    except MuntinError:
+        return []
+
+
 @click.command(
     short_help="Run a benchmark and write its report.",
-    epilog="""
+    epilog=f"""
     \b
     Examples:
       muntin bench --list
       muntin bench optimizer --quick
       muntin bench gap --out report/
       muntin bench table1 --events 1000000 --out report/
+      muntin bench gap --quick --json | jq .tables
+
+    {exits(0, 1, 2, 130)}
     """,
 )
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_names)
 @click.option("listing", "--list", is_flag=True, help="List the benchmarks.")
 @click.option(
     "--out",
@@ -50,13 +64,17 @@ T = TypeVar("T")
     metavar="PATH",
     help="Data to measure with, for a benchmark that takes some: see --list.",
 )
-def bench(name: str | None, listing: bool, out: Path, quick: bool, events: int | None, data: Path | None) -> None:
+@click.option("as_data", "--json", is_flag=True, help="Print the report, or the list, as JSON.")
+def bench(
+    name: str | None, listing: bool, out: Path, quick: bool, events: int | None, data: Path | None, as_data: bool
+) -> None:
     """Run the benchmark NAME of a source checkout, print its tables and write its report."""
     registry = _registry()
     known: dict[str, str] = dict(registry.BENCHMARKS)
     if listing:
         width = max(map(len, known))
-        click.echo("\n".join(f"{each:<{width}}  {summary}" for each, summary in known.items()))
+        lines = "\n".join(f"{each:<{width}}  {summary}" for each, summary in known.items())
+        click.echo(json.dumps(known, indent=2) if as_data else for_terminal(lines, indent=width + 2))
         return
     if name is None or name not in known:
         problem = "which benchmark?" if name is None else f"there is no benchmark {name!r}."
@@ -64,7 +82,7 @@ def bench(name: str | None, listing: bool, out: Path, quick: bool, events: int |
         raise MuntinError(msg)
     report = registry.benchmark(name)(quick=quick, track=_track, **_options(registry, name, events=events, data=data))
     writer = importlib.import_module("bench.report")
-    click.echo(writer.as_text(report))
+    click.echo(writer.as_json(report).rstrip() if as_data else writer.as_text(report))
     try:
         paths = writer.write(report, out)
     except OSError as error:

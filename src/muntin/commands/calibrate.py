@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from muntin.commands.exit_codes import exits
 from muntin.physical.constants import SHIPPED, calibration_path, save_constants
 from muntin.spark.session import session
 
@@ -34,7 +35,7 @@ _MEANING = {
 
 @click.command(
     short_help="Measure what work costs here, once.",
-    epilog="""
+    epilog=f"""
     \b
     Examples:
       muntin calibrate
@@ -43,6 +44,8 @@ _MEANING = {
 
     The constants go to $MUNTIN_CALIBRATION, or to muntin/calibration.json in
     the user's configuration folder, and every later plan uses them.
+
+    {exits(0, 1, 2, 130)}
     """,
 )
 @click.option("--events", default=3_000_000, show_default=True, type=click.IntRange(min=10_000), help="Events to read.")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
+import json
 import statistics
 import tempfile
 import textwrap
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from muntin.aggregate import catalog as agg
+from muntin.commands.exit_codes import DIFFERENT, exits
+from muntin.commands.fit import fitted, width
 from muntin.commands.summary import verdict
 from muntin.errors import MuntinError
 from muntin.query import windows
@@ -41,7 +43,17 @@ WINDOWS: Final = (
 )
 
 
-@click.command(short_help="Compare the shared plan with the one written by hand, on made-up sensors.")
+@click.command(
+    short_help="Compare the shared plan with the one written by hand, on made-up sensors.",
+    epilog=f"""
+    \b
+    Examples:
+      muntin demo
+      muntin demo --out demo/ --json | jq .seconds
+
+    {exits(0, 1, 2, 3, 130)}
+    """,
+)
 @click.option(
     "--out",
     "-o",
@@ -53,7 +65,8 @@ WINDOWS: Final = (
 )
 @click.option("--master", default="local[*]", show_default=True, help="Where Spark runs.")
 @click.option("--events", type=click.IntRange(1_000), default=EVENTS, hidden=True)
-def demo(out: Path, master: str, events: int) -> None:
+@click.option("as_data", "--json", is_flag=True, help="Print times, rows and files as JSON.")
+def demo(out: Path, master: str, events: int, as_data: bool) -> None:
     """Make a week of 2 million sensor readings, and aggregate them over ten windows in two ways.
 
     Takes a minute or two, and shows the plan, both times, and that the rows agree.
@@ -63,16 +76,16 @@ def demo(out: Path, master: str, events: int) -> None:
     except OSError as error:
         msg = f"cannot write into {out}: {error.strerror}. Give --out a folder that may be written to"
         raise MuntinError(msg) from error
+    say = (lambda text: None) if as_data else _say
     with session(master) as spark, tempfile.TemporaryDirectory(prefix="muntin-demo-") as folder:
-        _say(f"Making {events:,} readings of {DEVICES} devices over {DAYS} days, some of them late, some missing.")
+        say(f"Making {events:,} readings of {DEVICES} devices over {DAYS} days, some of them late, some missing.")
         with progress(spark, "writing parquet"):
             readings(spark, events, devices=DEVICES).write.parquet(f"{folder}/events")
         query = ask(spark.read.parquet(f"{folder}/events"))
         plan = query.plan()
         assert isinstance(plan, TablePlan)
-        _say("")
-        click.echo(_fitted(plan.explain()))
-        _say("")
+        if not as_data:
+            click.echo(f"\n{fitted(plan.explain(), width())}\n")
         # The events of one device are enough to start workers and to have the JVM compile what the plans use.
         with progress(spark, "warming up"):
             few = ask(query.source.where("device = 'device-00'"))
@@ -81,12 +94,15 @@ def demo(out: Path, master: str, events: int) -> None:
             _ran(few.plan(strategy="jvm").run())
         times = _raced(spark, {"native": query.native(), "muntin": plan.run()})
         comparison = _compared(spark, plan, query)
-    _tell(times, comparison)
     page, chart = plan.plot(out / "plan.html"), out / "times.svg"
     chart.write_text(_chart(times, events), encoding="utf-8")
-    _say(f"wrote {page} and {chart}")
+    if as_data:
+        click.echo(json.dumps(_as_dict(times, comparison, events, [page, chart]), indent=2))
+    else:
+        _tell(times, comparison)
+        _say(f"wrote {page} and {chart}")
     if not comparison.equal:
-        raise click.exceptions.Exit(1)
+        raise click.exceptions.Exit(DIFFERENT)
 
 
 def ask(frame: DataFrame) -> Query:
@@ -134,7 +150,7 @@ def _compared(spark: SparkSession, plan: TablePlan, query: Query) -> Comparison:
 
 def _tell(times: dict[str, float], comparison: Comparison) -> None:
     most = max(times.values())
-    room = max(10, _width() - 22)
+    room = max(10, width() - 22)
     for name, seconds in times.items():
         click.echo(f"{name:<8}{seconds:>8.2f} s  {'#' * max(1, round(room * seconds / most))}")
     _say(
@@ -144,6 +160,18 @@ def _tell(times: dict[str, float], comparison: Comparison) -> None:
     _say(f"{verdict(comparison)[:1].upper()}{verdict(comparison)[1:]}.")
     for example in comparison.examples:
         _say(f"- {example}")
+
+
+def _as_dict(times: dict[str, float], comparison: Comparison, events: int, files: list[Path]) -> dict[str, Any]:
+    return {
+        "events": events,
+        "devices": DEVICES,
+        "windows": [{"id": name, "rows": ours, "native": theirs} for name, ours, theirs in comparison.rows],
+        "rounds": ROUNDS,
+        "seconds": times,
+        "verify": {"equal": comparison.equal, "differing": comparison.differing},
+        "files": [str(file) for file in files],
+    }
 
 
 def _ratio(times: dict[str, float]) -> str:
@@ -158,18 +186,4 @@ def _chart(times: dict[str, float], events: int) -> str:
 
 
 def _say(text: str) -> None:
-    click.echo(textwrap.fill(text, _width(), break_long_words=False, break_on_hyphens=False))
-
-
-def _fitted(text: str) -> str:
-    """Break lines that are too long for the terminal, what follows under where they began."""
-    lines: list[str] = []
-    for line in text.splitlines():
-        indent = " " * (len(line) - len(line.lstrip(" *")) + 2)
-        wrapped = textwrap.wrap(line, _width(), subsequent_indent=indent, drop_whitespace=True) if line else [""]
-        lines += [line] if len(line) <= _width() else wrapped
-    return "\n".join(lines)
-
-
-def _width() -> int:
-    return min(100, shutil.get_terminal_size().columns)
+    click.echo(textwrap.fill(text, width(), break_long_words=False, break_on_hyphens=False))

@@ -12,22 +12,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from muntin.commands.exit_codes import exits
 from muntin.declare.sql.aggregate_text import parse_aggregate
 from muntin.errors import ManagerError, MuntinError, SqlError
 from muntin.manager.client import Client
 from muntin.manager.control_file import NAME, VARIABLE
+from muntin.spark.progress import waiting
 from muntin.window.spec import parse_window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _STATUS_SECONDS: Final = 30.0
-_AFTER: Final = """
-    \b
-    Exit codes:
-      0  done
-      2  refused, or no manager runs there: standard error says why
-    """
+_WAITING: Final = "waiting for the micro-batch that runs"
+# That no manager runs there, and that it refuses, are the same to whoever asks: nothing was done.
+_AFTER: Final = f"\n    {exits(0, 2, 130)}\n    "
 _checkpoint = click.option(
     "--checkpoint",
     "-c",
@@ -46,9 +45,12 @@ _as_data = click.option("as_data", "--json", is_flag=True, help="Print the answe
     epilog=f"""
     \b
     Examples:
-      muntin register load --checkpoint ck/ --window 5m --agg "n=count()"
-      muntin register temps --checkpoint ck/ -w 5m -w roll=1h/10m \\
-             -a "low=min(temp)" -a "p99=avg(temp, filter=temp > 30)"
+      muntin register load --checkpoint ck/ --window 5m \\
+             --agg "n=count()"
+      muntin register temps -c ck/ -w 5m -w roll=1h/10m \\
+             -a "low=min(temp)" \\
+             -a "hot=avg(temp, filter=temp > 30)"
+
     With {VARIABLE}=ck/ in the environment, --checkpoint can be left out.
     {_AFTER}""",
 )
@@ -84,14 +86,18 @@ def register(name: str, checkpoint: Path, windows: tuple[str, ...], aggregates: 
     for text in windows:
         parse_window(text)
     named = _named(aggregates)
-    _say(Client.at(checkpoint).register(name, windows, named, text=not as_data))
+    with waiting(_WAITING):
+        answer = Client.at(checkpoint).register(name, windows, named, text=not as_data)
+    _say(answer)
 
 
 def _command(name: str, short: str, long: str) -> click.Command:
     """Make a command that does something to one query, by the client's method of that name."""
 
     def change(name: str, checkpoint: Path, as_data: bool, *, method: str = name) -> None:
-        _say(getattr(Client.at(checkpoint), method)(name, text=not as_data))
+        with waiting(_WAITING):
+            answer = getattr(Client.at(checkpoint), method)(name, text=not as_data)
+        _say(answer)
 
     change.__doc__ = long
     epilog = f"""
@@ -186,7 +192,9 @@ def stop(checkpoint: Path, as_data: bool) -> None:
 
     `muntin serve` with the same checkpoint goes on where it stopped, with the same queries.
     """
-    _say(Client.at(checkpoint).stop(text=not as_data))
+    with waiting(_WAITING):
+        answer = Client.at(checkpoint).stop(text=not as_data)
+    _say(answer)
 
 
 def _named(texts: tuple[str, ...]) -> dict[str, str]:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 import click
 
 from muntin.api import optimize
+from muntin.commands.exit_codes import exits
+from muntin.commands.fit import for_terminal
 from muntin.errors import MuntinError, ShowError
 from muntin.logical.cost import Period
 from muntin.logical.optimize import OPTIMIZERS
@@ -42,18 +44,23 @@ PROOF_SECONDS: Final = 1
 
 @click.command(
     short_help="Find the cheapest plan for aggregates over several windows.",
-    epilog="""
+    epilog=f"""
     \b
     Examples:
       The costs of the plan, with every other optimizer's:
         muntin plan -w 20m -w 30m -w 40m --agg min
-      Windows of 1, 12 and 24 hours, renewed every ten minutes, 100 events/s:
-        muntin plan -w 1h/10m -w 12h/10m -w 24h/10m -a avg -a max \\
-                    --rate 6000 --unit minute
+      Windows of 1, 12 and 24 hours, renewed every ten
+      minutes, 100 events a second:
+        muntin plan -w 1h/10m -w 12h/10m -w 24h/10m \\
+               -a avg -a max --rate 6000 --unit minute
       Plain integers in any unit, as JSON:
-        muntin plan -w 20 -w 30 -w 40 -a sum --optimizer factor --format json
+        muntin plan -w 20 -w 30 -w 40 -a sum \\
+               --optimizer factor --json
       A page with the graph before and after:
-        muntin plan -w 20m -w 30m -w 40m -a min --out plan.html
+        muntin plan -w 20m -w 30m -w 40m -a min \\
+               --out plan.html
+
+    {exits(0, 1, 2, 130)}
     """,
 )
 @click.option(
@@ -116,6 +123,7 @@ PROOF_SECONDS: Final = 1
     metavar="FILE",
     help="Write to a file: .txt, .json, .mmd, .svg or .html, or any name with --format.",
 )
+@click.option("as_data", "--json", is_flag=True, help="The same as --format json.")
 @click.option("--force", is_flag=True, help="Write over a file that exists.")
 @click.option(
     "--compare/--no-compare",
@@ -132,11 +140,15 @@ def plan(
     force: bool,
     compare: bool,
     every: bool,
+    as_data: bool,
     unit: str | None,
     **options: Any,
 ) -> None:
     """Find the cheapest plan for aggregates over several windows."""
-    form = form or _form_of(out)
+    if as_data and form not in (None, "json"):
+        msg = f"--json and --format {form} are two forms: leave one of them out"
+        raise click.UsageError(msg, click.get_current_context())
+    form = "json" if as_data else form or _form_of(out)
     if out is not None and out.exists() and not force:
         raise ShowError(_exists(out))
     found = _windows(windows)
@@ -151,7 +163,7 @@ def plan(
         costs = compared(chosen, ask) if compare else None
     text = written(chosen, form, costs, limit=None if every else 40, plain=out is None and _is_plain())
     if out is None:
-        click.echo(text)
+        click.echo(for_terminal(text) if form == "text" else text)
     else:
         _write(out, text, force)
 

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from muntin.commands.exit_codes import DIFFERENT, exits
+from muntin.commands.fit import for_terminal
 from muntin.commands.stream import stream
 from muntin.commands.stream_job import check_folder, check_options, partitions, prepared, stream_options
 from muntin.commands.stream_progress import counts
 from muntin.commands.summary import Run, Target, as_dict, as_text
 from muntin.declare.sql import parse_sql
-from muntin.errors import MuntinError, SqlError
+from muntin.errors import MuntinError, RunError, SqlError
 from muntin.from_sql import sql
 from muntin.logical.optimize import OPTIMIZERS
 from muntin.physical.choose import STRATEGIES
@@ -52,29 +54,25 @@ if TYPE_CHECKING:
 
 @click.command(
     short_help="Run a query in SQL over files, on Spark.",
-    epilog="""
+    epilog=f"""
     \b
     Examples:
-      muntin run query.sql --input Input=events.parquet --output out/
-      muntin run query.sql --input Input=events.csv --output out/ \\
-                 --format csv --verify
+      muntin run query.sql --input Input=events.parquet \\
+                 --output out/
+      muntin run query.sql --input Input=events.csv \\
+                 --output out/ --format csv --verify
       muntin run query.sql --input Input=events/ --dry-run
 
     \b
     A stream of files, from which each window is written once:
-      muntin run query.sql --stream --input Input=incoming/ --output out/ \\
-                 --checkpoint ck/ --watermark 10s
-    It goes on until Ctrl-C; the same command then goes on where it stopped.
-    With --trigger available-now it ends when all files are read, and is
-    started again by a scheduler.
+      muntin run query.sql --stream --input Input=incoming/ \\
+                 --output out/ --checkpoint ck/ \\
+                 --watermark 10s
 
-    \b
-    Exit codes:
-      0  done
-      1  --verify found a difference; stopped by Ctrl-C, after which a
-         stream may go on from its checkpoint
-      2  an error in the query, the options, the data or the checkpoint:
-         standard error says which
+    It goes on until Ctrl-C; the same command then goes on where it stopped. With --trigger available-now it ends when
+    all files are read, and is started again by a scheduler.
+
+    {exits()}
     """,
 )
 @click.argument("query", type=click.Path(path_type=Path))
@@ -159,13 +157,13 @@ def run(
             assert isinstance(plan, TablePlan)
             planning = time.perf_counter() - began
         if target is None:
-            click.echo(json.dumps(plan.to_dict(), indent=2) if as_data else plan.explain())
+            click.echo(json.dumps(plan.to_dict(), indent=2) if as_data else for_terminal(plan.explain()))
             return
         found = _run(spark, plan, source, target, verify)
     found.seconds["planning"] = planning
     click.echo(json.dumps(as_dict(found), indent=2) if as_data else as_text(found))
     if found.comparison is not None and not found.comparison.equal:
-        raise click.exceptions.Exit(1)
+        raise click.exceptions.Exit(DIFFERENT)
 
 
 def _query(path: Path, when: str | None) -> tuple[str, SelectQuery]:
@@ -296,15 +294,18 @@ def _observed(plan: TablePlan, frame: DataFrame) -> tuple[DataFrame, Any]:
 def _failures(path: Path) -> Iterator[None]:
     """Say what Spark says is wrong without the way through the JVM."""
     from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
+    from pyspark.errors import AnalysisException, PySparkException
 
     try:
         yield
     except SqlError as error:
         raise _placed(error, path) from error
+    except AnalysisException as error:
+        msg = f"Spark cannot run the query: {reason(error)}"
+        raise MuntinError(msg) from error
     except (PySparkException, Py4JError) as error:
         msg = f"Spark could not run the query: {reason(error)}"
-        raise MuntinError(msg) from error
+        raise RunError(msg) from error
 
 
 def _placed(error: SqlError, path: Path) -> SqlError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 from contextlib import contextmanager
@@ -10,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from muntin.commands.exit_codes import exits, signalled
 from muntin.commands.run import parse_setting
 from muntin.commands.serve_place import Place
 from muntin.commands.signals import NAMES, signals
 from muntin.commands.stream import events, settled
 from muntin.commands.stream_job import check_folder, partitions, read_duration
 from muntin.commands.stream_progress import instant
-from muntin.errors import MuntinError
+from muntin.errors import ManagerError, RunError
 from muntin.manager.control import Endpoint, check_host, refuse_second
 from muntin.manager.control_file import NAME as CONTROL
 from muntin.manager.manager import Manager
@@ -27,6 +29,7 @@ from muntin.spark.session import session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from signal import Signals
 
     from pyspark.sql import SparkSession
     from rich.table import Table
@@ -39,26 +42,21 @@ _SECONDS: Final = 0.25
 
 @click.command(
     short_help="Run a stream whose queries come and go.",
-    epilog="""
+    epilog=f"""
     \b
     Example:
-      muntin serve --input events/ --time ts --key device --watermark 10s \\
-             --checkpoint ck/ --output out/ --retain 24h
+      muntin serve --input events/ --time ts --key device \\
+             --watermark 10s --checkpoint ck/ --output out/ \\
+             --retain 24h
     and, from another terminal,
-      muntin register load --checkpoint ck/ --window 5m --agg "n=count()"
+      muntin register load --checkpoint ck/ --window 5m \\
+             --agg "n=count()"
       muntin status --checkpoint ck/ --watch
 
-    \b
-    The rows of the query `load` are Parquet files below out/load. Stopped
-    and started again with the same options, it goes on where it was.
+    The rows of the query `load` are Parquet files below out/load. Stopped and started again with the same options, it
+    goes on where it was; also after a second Ctrl-C, which breaks off the micro-batch that runs.
 
-    \b
-    Exit codes:
-      0  stopped, by Ctrl-C, SIGTERM or muntin stop
-      1  stopped at once, by a second Ctrl-C: the next start goes on all
-         the same
-      2  an error in the options, the data or the checkpoint, or the stream
-         failed: standard error says why
+    {exits(0, 1, 2, 130, 143)}
     """,
 )
 @click.option("folder", "--input", "-i", required=True, metavar="PATH", help="The folder to which files are added.")
@@ -100,6 +98,7 @@ _SECONDS: Final = 0.25
 @click.option("--allow-remote", is_flag=True, help="Let --host be one that other machines reach, in the clear.")
 @click.option("--master", default="local[*]", show_default=True, help="Where Spark runs.")
 @click.option("settings", "--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark.")
+@click.option("as_data", "--json", is_flag=True, help="Print a line of JSON when it listens, and one when it stopped.")
 def serve(
     folder: str,
     form: str | None,
@@ -117,6 +116,7 @@ def serve(
     allow_remote: bool,
     master: str,
     settings: tuple[str, ...],
+    as_data: bool,
 ) -> None:
     """Run a stream of files whose windowed queries come and go, all by one stateful operator.
 
@@ -155,20 +155,29 @@ def serve(
         with manager:
             place.keep(schema.jsonValue())
             with Endpoint(manager, place.folder, host=host, port=port, allow_remote=allow_remote) as endpoint:
-                click.echo(_greeting(endpoint, manager.status(), checkpoint))
-                how, at_once = _follow(spark, manager)
-        click.echo(_farewell(manager.status(), how))
-    if at_once:
-        raise click.exceptions.Exit(1)
+                _say(as_data, _greeting(endpoint, manager.status(), checkpoint), _listening(endpoint, manager.status()))
+                how, broken_off = _follow(spark, manager)
+        _say(as_data, _farewell(manager.status(), how), {"stopped": how, "status": manager.status().to_dict()})
+    if broken_off is not None:
+        raise click.exceptions.Exit(signalled(broken_off))
 
 
-def _follow(spark: SparkSession, manager: Manager) -> tuple[str, bool]:
-    """Show how far a manager is until it ends: by what it was stopped, and whether in the middle of a batch."""
+def _say(as_data: bool, text: str, values: Mapping[str, Any]) -> None:
+    # Whoever reads lines of JSON from a pipe waits for each of them; click flushes.
+    click.echo(json.dumps(values) if as_data else text)
+
+
+def _follow(spark: SparkSession, manager: Manager) -> tuple[str, Signals | None]:
+    """Show how far a manager is until it ends: by what it was stopped, and what broke off its batch, if anything."""
     with _live() as show, signals() as asked:
         while not asked:
             show(manager.status())
-            if manager.wait(_SECONDS):
-                return "muntin stop", False
+            try:
+                ended = manager.wait(_SECONDS)
+            except ManagerError as error:
+                raise RunError(str(error)) from error
+            if ended:
+                return "muntin stop", None
         click.echo("stopping after the batch that runs; again Ctrl-C stops at once", err=True)
         stopping = threading.Thread(target=manager.stop, name="muntin-stop")
         stopping.start()
@@ -177,7 +186,7 @@ def _follow(spark: SparkSession, manager: Manager) -> tuple[str, bool]:
             if len(asked) > 1:
                 for query in spark.streams.active:
                     query.stop()
-        return NAMES[asked[0]], len(asked) > 1
+        return NAMES[asked[0]], asked[0] if len(asked) > 1 else None
 
 
 def _greeting(endpoint: Endpoint, status: Status, checkpoint: str) -> str:
@@ -192,6 +201,10 @@ def _greeting(endpoint: Endpoint, status: Status, checkpoint: str) -> str:
             "stop       Ctrl-C; the same command then goes on with the same queries",
         ]
     )
+
+
+def _listening(endpoint: Endpoint, status: Status) -> dict[str, Any]:
+    return {"listening": endpoint.control.address, "status": status.to_dict()}
 
 
 def _farewell(status: Status, how: str) -> str:
@@ -243,4 +256,4 @@ def _failures() -> Iterator[None]:
         yield
     except (PySparkException, Py4JError) as error:
         msg = f"Spark could not run the stream: {reason(error)}"
-        raise MuntinError(msg) from error
+        raise RunError(msg) from error

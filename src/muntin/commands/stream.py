@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from muntin.commands.exit_codes import signalled
+from muntin.commands.fit import for_terminal
 from muntin.commands.signals import NAMES, signals
 from muntin.commands.stream_job import doubled
 from muntin.commands.stream_manifest import NEW, Manifest, as_options, refuse_columns
 from muntin.commands.stream_progress import COUNTED, Streamed, Totals, as_dict, as_text, counts, live
-from muntin.errors import MuntinError
+from muntin.errors import MuntinError, RunError
 from muntin.from_sql import sql
 from muntin.spark.files import READ, WRITE, is_there, local_path, read, writable
 from muntin.spark.progress import waiting
@@ -21,6 +23,7 @@ from muntin.stream_plan import StreamPlan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from signal import Signals
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
@@ -47,7 +50,7 @@ def stream(spark: SparkSession, job: Job, *, as_data: bool) -> None:
         plan = asked.plan(optimizer=job.optimizer)
         assert isinstance(plan, StreamPlan)
     if job.target is None:
-        click.echo(json.dumps(plan.to_dict(), indent=2) if as_data else plan.explain())
+        click.echo(json.dumps(plan.to_dict(), indent=2) if as_data else for_terminal(plan.explain()))
         return
     why = plan.native_why(job.mode)
     if why and job.mode != "append":
@@ -55,14 +58,16 @@ def stream(spark: SparkSession, job: Job, *, as_data: bool) -> None:
         raise MuntinError(msg)
     began = time.perf_counter()
     query = _start(spark, job, plan, schema)
-    totals, stopped = _follow(query, Totals(len(asked.windows) if why else 1))
+    totals, signals_seen = _follow(query, Totals(len(asked.windows) if why else 1))
+    stopped = NAMES[signals_seen[0]] if signals_seen else ""
     found = Streamed(plan, job.source, job.target, job.checkpoint, totals, time.perf_counter() - began, stopped)
     error = query.exception()
     if error is not None:
-        raise MuntinError(_failure(error, job.checkpoint)) from error
+        raise RunError(_failure(error, job.checkpoint)) from error
     click.echo(json.dumps(as_dict(found), indent=2) if as_data else as_text(found))
-    if stopped:
-        raise click.exceptions.Exit(1)
+    # To be stopped is the end of a stream that has no other, unless a batch was broken off.
+    if len(signals_seen) > 1 or (signals_seen and "availableNow" in job.trigger):
+        raise click.exceptions.Exit(signalled(signals_seen[0]))
 
 
 def settled(kept_as: Mapping[str, Any] | None, found: StructType) -> StructType:
@@ -113,10 +118,10 @@ def _start(spark: SparkSession, job: Job, plan: StreamPlan, schema: StructType) 
     )
 
 
-def _follow(query: StreamingQuery, totals: Totals) -> tuple[Totals, str]:
+def _follow(query: StreamingQuery, totals: Totals) -> tuple[Totals, list[Signals]]:
     """Show how far a query is until it ends; when asked to stop, let the batch that runs come to its end.
 
-    What it comes to, and by which signal it was stopped, if it was.
+    What it comes to, and the signals that asked it to stop, if any did.
     """
     asked_at: int | None = None
     idle = False
@@ -137,8 +142,7 @@ def _follow(query: StreamingQuery, totals: Totals) -> tuple[Totals, str]:
             idle = not status["isTriggerActive"] or not status["isDataAvailable"]
             if (idle and was_idle) or totals.last > asked_at or len(asked) > 1:
                 query.stop()
-    stopped = NAMES[asked[0]] if asked else ""
-    return totals.catch_up(query), stopped
+    return totals.catch_up(query), asked
 
 
 def _failure(error: BaseException, checkpoint: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from muntin.commands.exit_codes import exits
 from muntin.commands.signals import signals
 from muntin.manager.control_file import VARIABLE
 
@@ -25,17 +27,14 @@ _SECONDS: Final = 0.1
 
 @click.command(
     short_help="Paste a query into a page in the browser and see its plan.",
-    epilog="""
+    epilog=f"""
     \b
     Examples:
       muntin studio
       muntin studio --port 8765 --no-browser
       muntin studio --manager ck/
 
-    \b
-    Exit codes:
-      0  stopped, by Ctrl-C or SIGTERM
-      2  an error in the options: standard error says which
+    {exits(0, 2)}
     """,
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="A name or an address of this machine's own.")
@@ -49,7 +48,8 @@ _SECONDS: Final = 0.1
     metavar="CHECKPOINT",
     help="The checkpoint of a manager that muntin serve runs: the page then shows and changes its queries.",
 )
-def studio(host: str, port: int, browser: bool, manager: Path | None) -> None:
+@click.option("as_data", "--json", is_flag=True, help="Print where it is as one line of JSON.")
+def studio(host: str, port: int, browser: bool, manager: Path | None, as_data: bool) -> None:
     """Serve a page on this machine: paste an Azure Stream Analytics or Spark SQL query, or build a window set.
 
     It shows what reads what before and after, costs, slices and the plan that Spark would run. Only whoever has
@@ -58,7 +58,8 @@ def studio(host: str, port: int, browser: bool, manager: Path | None) -> None:
     from muntin.studio.server import Studio
 
     with Studio(host=host, port=port, manager=manager) as opened, signals() as asked:
-        click.echo(f"muntin studio is at {opened.url}\nCtrl-C stops it")
+        told = {"url": opened.url, "port": opened.port, "token": opened.token}
+        click.echo(json.dumps(told) if as_data else f"muntin studio is at {opened.url}\nCtrl-C stops it")
         with _opened(opened.url, wanted=browser and _has_screen()):
             while not asked:
                 time.sleep(_SECONDS)

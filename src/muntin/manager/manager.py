@@ -207,6 +207,7 @@ class Manager:
             if self._stopped:
                 return
             self._stopped = True
+            _LOG.info("%s: stopping after the micro-batch that runs", self._folder)
             try:
                 with suppress(ManagerError):
                     self._halt()
@@ -264,6 +265,7 @@ class Manager:
         pause = self._pause(halted) if ran and self._query is not None else None
         if pause is not None:
             self._pauses.append(pause)
+            _LOG.debug("the stream stood still for %.2f s", pause)
         _LOG.info("%s %s: version %d after micro-batch %d", query.name, done, version.number, now.batch)
         kept = next((each for each in version.queries if each.name == query.name), query)
         return Change(done, kept, version.number, pause)
@@ -277,6 +279,8 @@ class Manager:
             for query in version.running:
                 check(self._events, query)
             self._start(version, self._prepared(version.queries))
+        _LOG.info("%s: version %d, %d queries, %d of them running", self._folder, version.number,
+                  len(version.queries), len(version.running))  # fmt: skip
 
     def _prepared(self, queries: Sequence[Asked]) -> Prepared | None:
         from muntin.spark.managed import prepare
