@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 settings.register_profile("same", derandomize="MUNTIN_EXPLORE" not in os.environ, print_blob=True, deadline=None)
 settings.load_profile("same")
 
+# tests/test_tutorial.py runs it, its commands too, in a folder of its own.
+collect_ignore = ["docs/tutorial.md"]
+
 # Their examples say `SparkSession.builder.getOrCreate()`, as a reader would, and so get the session of the tests.
 _ON_SPARK = {"batch.md", "manager.md", "operations.md", "streaming.md", "README.md"}
 

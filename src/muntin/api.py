@@ -96,6 +96,9 @@ class LogicalPlan(Plan):
     def _repr_html_(self) -> str:
         return to_fragment(self)
 
+    def _repr_svg_(self) -> str:
+        return to_svg(self)
+
 
 def optimize(
     windows: Iterable[Window],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from muntin.errors import QueryError
+from muntin.show.html import to_fragments
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -112,15 +113,7 @@ class ManyPlan:
 
     def explain(self) -> str:
         """Say which queries share, what was weighed, and how each tree runs."""
-        lines = [
-            f"{len(self.queries)} queries in {len(self.trees)} trees ({self.optimizer}), expected to take "
-            f"{self.seconds:.3g} s",
-            *(
-                f"  {each.way:<6}{each.trees:>4} trees {each.seconds:>10.3g} s"
-                f"{'  chosen' if each.way == self.optimizer else ''}"
-                for each in self.candidates
-            ),
-        ]
+        lines = self._weighed()
         for number, tree in enumerate(self.trees, 1):
             part = tree.part
             lines += [
@@ -141,6 +134,24 @@ class ManyPlan:
             "candidates": [{"optimizer": c.way, "trees": c.trees, "seconds": c.seconds} for c in self.candidates],
             "trees": [{"queries": list(tree.part.names), "plan": tree.plan.to_dict()} for tree in self.trees],
         }
+
+    def _weighed(self) -> list[str]:
+        return [
+            f"{len(self.queries)} queries in {len(self.trees)} trees ({self.optimizer}), expected to take "
+            f"{self.seconds:.3g} s",
+            *(
+                f"  {each.way:<6}{each.trees:>4} trees {each.seconds:>10.3g} s"
+                f"{'  chosen' if each.way == self.optimizer else ''}"
+                for each in self.candidates
+            ),
+        ]
+
+    def _repr_html_(self) -> str:
+        named = {
+            f"tree {number}: {', '.join(tree.part.names)}": tree.plan.logical
+            for number, tree in enumerate(self.trees, 1)
+        }
+        return to_fragments("\n".join(self._weighed()), named)
 
     def __repr__(self) -> str:
         return f"<plan of {len(self.queries)} queries in {len(self.trees)} trees>"

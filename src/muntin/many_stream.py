@@ -9,6 +9,7 @@ from muntin.errors import QueryError
 from muntin.many_plan import whose
 from muntin.query import Query
 from muntin.share.together import together
+from muntin.show.html import to_fragments
 from muntin.stream_plan import StreamPlan
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ class ManyStreamPlan:
             lines.append(f"events count once for each set of keys: {sets}")
         lines += [f"  {member.name}: {whose(member)}" for member in self.part.members]
         return "\n".join([*lines, "", self.plan.explain()])
+
+    def _repr_html_(self) -> str:
+        return to_fragments(self.explain(), {"all windows": self.plan.logical})
 
     def to_dict(self) -> dict[str, Any]:
         """Give the plan as values that JSON can hold."""

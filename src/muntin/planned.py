@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from muntin.show.html import to_fragment
+
 if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
@@ -49,5 +51,12 @@ class Plan(ABC):
     def __str__(self) -> str:
         return self.explain()
 
+    def _said(self) -> dict[str, str]:
+        """Give what a notebook shows below the windows: texts by their headings."""
+        return {"How it runs": self.explain()}
+
     def _repr_html_(self) -> str:
-        return self.logical._repr_html_()
+        return to_fragment(self.logical, self._said())
+
+    def _repr_svg_(self) -> str:
+        return self.logical._repr_svg_()

@@ -97,6 +97,9 @@ class TablePlan(Plan):
             }
         }
 
+    def _said(self) -> dict[str, str]:
+        return {"How it runs": physical_text(self.physical)}
+
     def __repr__(self) -> str:
         ways = ", ".join(dict.fromkeys(step.way for step in self.physical.steps))
         return f"<plan by {ways}: {len(self.query.windows)} windows, {len(self.query.aggregates)} aggregates>"

@@ -213,12 +213,14 @@ def test_ctrl_c_lets_the_batch_end_and_the_next_start_goes_on(spark: SparkSessio
     assert (place.checkpoint / "commits" / "1").exists()
     # One that would have read all files was broken off.
     add(place.input, 3, events_of(3))
-    threading.Thread(target=interrupt, args=(2,), daemon=True).start()
+    add(place.input, 4, events_of(4))
+    last = max(int(log.name) for log in (place.checkpoint / "offsets").iterdir() if log.name.isdigit())
+    threading.Thread(target=interrupt, args=(last + 1,), daemon=True).start()
     result = run(*place.arguments(files_per_batch=1, trigger="available-now"))
     assert result.exit_code == 130, (result.output, result.exception)
-    add(place.input, 4, END)
+    add(place.input, 5, END)
     place.run()
-    assert written(spark, place.out) == by_hand([event for number in range(4) for event in events_of(number)])
+    assert written(spark, place.out) == by_hand([event for number in range(5) for event in events_of(number)])
 
 
 def test_other_modes_and_formats(spark: SparkSession, tmp_path: Path) -> None:

@@ -146,11 +146,12 @@ def run(
         target = None if dry_run else _target(output, form, mode == "overwrite", source)
     if "delta" in (source.format, target and target.format):
         conf = delta_settings() | conf
-    with session(master, conf) as spark, _failures(query):
+    with session(master, conf) as spark:
         if job is not None:
-            stream(spark, job, as_data=as_data)
+            with _failures(query, MuntinError):
+                stream(spark, job, as_data=as_data)
             return
-        with waiting("reading the first rows"):
+        with waiting("reading the first rows"), _failures(query, MuntinError):
             asked = _asked(spark, text, source, target, when)
             began = time.perf_counter()
             plan = asked.plan(optimizer=optimizer, strategy=strategy)
@@ -159,7 +160,8 @@ def run(
         if target is None:
             click.echo(json.dumps(plan.to_dict(), indent=2) if as_data else for_terminal(plan.explain()))
             return
-        found = _run(spark, plan, source, target, verify)
+        with _failures(query, RunError):
+            found = _run(spark, plan, source, target, verify)
     found.seconds["planning"] = planning
     click.echo(json.dumps(as_dict(found), indent=2) if as_data else as_text(found))
     if found.comparison is not None and not found.comparison.equal:
@@ -291,21 +293,22 @@ def _observed(plan: TablePlan, frame: DataFrame) -> tuple[DataFrame, Any]:
 
 
 @contextmanager
-def _failures(path: Path) -> Iterator[None]:
+def _failures(path: Path, kind: type[MuntinError]) -> Iterator[None]:
     """Say what Spark says is wrong without the way through the JVM."""
     from py4j.protocol import Py4JError
-    from pyspark.errors import AnalysisException, PySparkException
+    from pyspark.errors import PySparkException
 
     try:
         yield
     except SqlError as error:
         raise _placed(error, path) from error
-    except AnalysisException as error:
-        msg = f"Spark cannot run the query: {reason(error)}"
-        raise MuntinError(msg) from error
     except (PySparkException, Py4JError) as error:
-        msg = f"Spark could not run the query: {reason(error)}"
-        raise RunError(msg) from error
+        why = reason(error)
+        if "CAST_INVALID_INPUT" in why and '"TIMESTAMP"' in why:
+            # Text that TIMESTAMP BY names is cast to a time, and Spark does not say which column it was.
+            why += " If it is the column of TIMESTAMP BY: TRY_CAST(column AS datetime) leaves such rows out."
+        msg = f"Spark could not run the query: {why}"
+        raise kind(msg) from error
 
 
 def _placed(error: SqlError, path: Path) -> SqlError:

@@ -145,3 +145,11 @@ class Grouping:
 
     def __str__(self) -> str:
         return self.explain()
+
+    def _repr_svg_(self) -> str | None:
+        # Where nothing is there to be drawn, a notebook shows the text.
+        return to_svg(self) if self.groups else None
+
+    def _repr_html_(self) -> str | None:
+        drawing = self._repr_svg_()
+        return None if drawing is None else f'<div style="overflow-x:auto;background:white">{drawing}</div>'

@@ -100,9 +100,26 @@ def to_html(plan: Plan, *, costs: Mapping[str, Number] | None = None) -> str:
     )
 
 
-def to_fragment(plan: Plan) -> str:
-    """Make the same as one element, for a notebook; its style stays within it."""
-    return "\n".join([f"<style>\n{_style()}</style>", *_main("div", plan, None)])
+def to_fragment(plan: Plan, said: Mapping[str, str] | None = None) -> str:
+    """Make the same as one element, for a notebook; its style stays within it.
+
+    `said` are texts by their headings, which come after the drawings.
+    """
+    return "\n".join([f"<style>\n{_style()}</style>", *_main("div", plan, None, said)])
+
+
+def to_fragments(text: str, parts: Mapping[str, Plan]) -> str:
+    """Make one element of several plans: what is said of all of them, and each under its heading.
+
+    >>> from muntin import agg, optimize, tumbling
+    >>> page = to_fragments("two < three", {"tree 1": optimize([tumbling("20m")], agg.min)})
+    >>> page.count("<style>"), "two &lt; three" in page, "<h2>tree 1</h2>" in page
+    (1, True, True)
+    """
+    lines = [f"<style>\n{_style()}</style>", '<div class="muntin">', f"<pre>{escape(text)}</pre>"]
+    for heading, plan in parts.items():
+        lines += [f"<h2>{escape(heading)}</h2>", *_main("div", plan, None)]
+    return "\n".join([*lines, "</div>"])
 
 
 def _style() -> str:
@@ -110,12 +127,16 @@ def _style() -> str:
     return style + drawing_style(variables=True)
 
 
-def _main(tag: str, plan: Plan, costs: Mapping[str, Number] | None) -> Iterator[str]:
+def _main(
+    tag: str, plan: Plan, costs: Mapping[str, Number] | None, said: Mapping[str, str] | None = None
+) -> Iterator[str]:
     shown = view(plan, costs=costs, before=True)
     yield f'<{tag} class="muntin">'
     yield from _header(shown)
     for group in shown.groups:
         yield from _group(group, several=len(shown.groups) > 1)
+    for heading, words in (said or {}).items():
+        yield f"<details open><summary>{escape(heading)}</summary><pre>{escape(words)}</pre></details>"
     text = json.dumps(to_dict(plan, costs=costs), indent=2)
     if len(text) > _JSON:
         text = f"{number(len(text))} characters, too many for this page. plan.plot('plan.json') writes them to a file."

@@ -46,9 +46,14 @@ def prepared(
         # Azure reads ISO 8601 text as a time; so does the cast, and it refuses what is none.
         when = when.cast("timestamp")
     elif not isinstance(kind, (T.TimestampType, T.TimestampNTZType)):
+        of_parts, of_seconds = (
+            ("DATETIMEFROMPARTS(year, month, day, hour, minute, 0, 0)", "DATEADD(second, column, ...)")
+            if query.closed == "right"
+            else ("make_timestamp(year, month, day, hour, minute, 0)", "timestamp_seconds(column)")
+        )
         msg = (
             f"TIMESTAMP BY {time} is of type {kind.simpleString()}: windows need a timestamp, or ISO 8601 text. "
-            "Convert the input's column first"
+            f"Make one, as {of_parts} does of parts and {of_seconds} of seconds since 1970"
         )
         raise SqlError(msg)
     if query.closed == "right":
