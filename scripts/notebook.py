@@ -31,6 +31,9 @@ def drawn(book: Any) -> Any:
     """Keep of outputs with several forms the drawing, and of cells nothing that differs from run to run."""
     for cell in book.cells:
         cell.metadata.pop("execution", None)
+        if cell.cell_type == "code":
+            # What Spark says as it starts names the machine.
+            cell.outputs = [output for output in cell.outputs if output.output_type != "stream"]
         for output in cell.get("outputs", []):
             if "image/svg+xml" in output.get("data", {}):
                 output["data"].pop("text/html", None)

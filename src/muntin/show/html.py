@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from html import escape
 from string import Template
@@ -124,7 +125,8 @@ def to_fragments(text: str, parts: Mapping[str, Plan]) -> str:
 
 def _style() -> str:
     style = _STYLE.substitute(light=variables(LIGHT), dark=variables(DARK), mono=MONO)
-    return style + drawing_style(variables=True)
+    # Only within: a notebook may hold drawings that stand alone, with colours of their own.
+    return style + re.sub(r"^", ".muntin ", drawing_style(variables=True).rstrip(), flags=re.MULTILINE) + "\n"
 
 
 def _main(
