@@ -119,6 +119,12 @@ EXPRESSIONS = [
     (f"SELECT k, UPPR(k), MIN(x) {FROM} {BY}", "UPPR", "Did you mean upper"),
     (f"SELECT MIN(x) {FROM} WHERE NOSUCHTHING(x) {BY}", "NOSUCH", "unknown function 'NOSUCHTHING'"),
     (f"SELECT udf.f(x) {FROM} {BY}", "udf", "user-defined function"),
+    (
+        f"SELECT MIN(x) FROM Input TIMESTAMP BY make_timestamp(y, m, d, h, mi, 0) {BY}",
+        "make_timestamp",
+        "make_timestamp is Spark's. Azure Stream Analytics says DATETIMEFROMPARTS(",
+    ),
+    (f"SELECT MIN(x) {FROM} WHERE timestamp_seconds(x) > 1 {BY}", "timestamp_seconds", "says DATEADD(second, x, CAST("),
     (f"SELECT CORR(x, y) {FROM} {BY}", "CORR", "unknown function 'corr'"),
     (f"SELECT mni(x) {SPARK}", "mni", "Did you mean min?"),
     (f"SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x) {FROM} {BY}", "PERCENTILE", "percentile_approx"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from sqlglot import exp
 
@@ -93,12 +93,24 @@ def read_call(node: exp.Expr, source: Source) -> Call:
     return _known(node, function, source)
 
 
+# How a time is made, which is the first thing that a file without one needs.
+_AZURE_SAYS: Final = {
+    "make_timestamp": "DATETIMEFROMPARTS(year, month, day, hour, minute, second, millisecond)",
+    "timestamp_seconds": "DATEADD(second, x, CAST('1970-01-01' AS datetime))",
+    "timestamp_millis": "DATEADD(millisecond, x, CAST('1970-01-01' AS datetime))",
+    "to_timestamp": "CAST(x AS datetime)",
+    "try_to_timestamp": "TRY_CAST(x AS datetime)",
+}
+
+
 def fail_unknown(node: exp.Expr, source: Source, also: tuple[str, ...] = ()) -> NoReturn:
     """Refuse a function that is not known, with the names nearest to it."""
     call = node.this if isinstance(node, exp.WithinGroup) else node
     name = call.sql_name().lower() if isinstance(call, exp.Func) and not isinstance(call, exp.Anonymous) else call.name
     close = difflib.get_close_matches(name.lower(), (*SQL_NAMES, *BUILT_IN, *_WINDOWS), n=3)
     close = close or difflib.get_close_matches(name.lower(), [word.lower() for word in also], n=3, cutoff=0.75)
+    if also and name.lower() in _AZURE_SAYS:
+        source.fail_on(f"{name} is Spark's. Azure Stream Analytics says {_AZURE_SAYS[name.lower()]}", node)
     guess = f" Did you mean {' or '.join(dict.fromkeys(close))}?" if close else ""
     source.fail_on(f"unknown function {name!r}.{guess} Aggregates are {', '.join(SQL_NAMES)}", node)
 
