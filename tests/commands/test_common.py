@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import pty
 import re
 import shutil
 import signal
@@ -65,6 +66,20 @@ def test_every_command_teaches_by_example_says_how_it_ends_and_fits_a_narrow_ter
 
 def test_the_help_of_all_fits_a_narrow_terminal() -> None:
     assert max(map(len, run("--help", terminal_width=NARROW).stdout.splitlines())) <= 60
+
+
+def test_a_plan_fits_a_narrow_terminal() -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "muntin", "plan", "-w", "1h/10m", "-w", "24h/10m", "-a", "avg", "--rate", "9000"]
+    environment = os.environ | {"COLUMNS": "60", "TERM": "dumb"}
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, env=environment, timeout=60, check=False)
+    os.close(theirs)
+    said = os.read(ours, 65_536).decode()
+    os.close(ours)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "hopping_1h_10m" in said
+    assert "costs: none " in said
+    assert max(map(len, said.splitlines())) <= 60
 
 
 # --- JSON

@@ -168,7 +168,12 @@ def test_a_dry_run_explains_and_writes_nothing(spark: SparkSession, folder: Path
     assert result.exit_code == 0, result.output
     assert "arrow: panes in Spark, windows in NumPy kernels" in result.stdout
     assert "what was weighed:" in result.stdout
-    steps = json.loads(run(*arguments, "--json", "-o", tmp_path / "out").stdout)["physical"]["steps"]
+    told = run(*arguments, "--json", "-vv", "-o", tmp_path / "out")
+    steps = json.loads(told.stdout)["physical"]["steps"]
+    assert " muntin.query: statistics: " in told.stderr
+    assert " muntin.query: arrow computes low, total, n over 2 windows: " in told.stderr
+    assert " muntin.query: weighed native for low, total, n: " in told.stderr
+    assert " muntin.api: <plan by auto: " in told.stderr
     assert [step["strategy"] for step in steps] == ["arrow"]
     assert not (tmp_path / "out").exists()
 

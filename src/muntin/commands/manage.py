@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from muntin.commands.exit_codes import exits
+from muntin.commands.fit import for_terminal
 from muntin.declare.sql.aggregate_text import parse_aggregate
 from muntin.errors import ManagerError, MuntinError, SqlError
 from muntin.manager.client import Client
@@ -168,7 +169,7 @@ def status(checkpoint: Path, watch: bool, every: float, explain: bool, as_data: 
         raise click.UsageError(msg, click.get_current_context())
     client = Client.at(checkpoint, seconds=_STATUS_SECONDS)
     if explain:
-        click.echo(client.explain())
+        click.echo(for_terminal(client.explain()))
     elif watch:
         # Ctrl-C is how a look that has no end ends: nothing is broken off by it.
         with suppress(KeyboardInterrupt):
@@ -219,7 +220,7 @@ def _named(texts: tuple[str, ...]) -> dict[str, str]:
 
 
 def _say(answer: Any) -> None:
-    click.echo(answer if isinstance(answer, str) else json.dumps(answer, indent=2))
+    click.echo(for_terminal(answer) if isinstance(answer, str) else json.dumps(answer, indent=2))
 
 
 def _looks(client: Client, checkpoint: Path, every: float, *, text: bool) -> Iterator[Any]:
