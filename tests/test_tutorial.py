@@ -71,7 +71,7 @@ def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "all 7 4 2", done.stdout
+    assert done.stdout.splitlines()[-1] == "all 6 4 2", done.stdout
 
 
 def test_times_of_every_kind_in_the_table_are_read(spark: SparkSession) -> None:
