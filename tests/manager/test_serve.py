@@ -82,9 +82,9 @@ class Place:
         assert result.stderr.count("\n") == 1
         return result.stderr.removeprefix("muntin: error: ").removesuffix("\n")
 
-    def start(self) -> subprocess.Popen[str]:
+    def start(self, *more: str) -> subprocess.Popen[str]:
         """Start a manager, and wait until it listens."""
-        command = [sys.executable, "-m", "muntin", *self.arguments()]
+        command = [sys.executable, "-m", "muntin", *self.arguments(), *more]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         until(lambda: (self.checkpoint / NAME).exists() or process.poll() is not None, "the manager to listen")
         assert process.poll() is None, process.communicate()
@@ -186,7 +186,7 @@ def test_queries_come_and_go_while_files_do(place: Place) -> None:
         assert said == "stopping after the batch that runs; again Ctrl-C stops at once\n"
         assert not (place.checkpoint / NAME).exists()
 
-        process = place.start()
+        process = place.start("--json", "-v")
         again = place.ask("status")
         assert [(query["name"], query["activity"]) for query in again["queries"]] == [
             ("load", "suspended"),
@@ -194,8 +194,14 @@ def test_queries_come_and_go_while_files_do(place: Place) -> None:
         ]
         assert place.ask("stop") == {"stopping": True}
         out, said = process.communicate(timeout=60)
-        assert (process.returncode, said) == (0, "")
-        assert out.splitlines()[-1] == "stopped by muntin stop; the same command goes on with 2 queries"
+        assert process.returncode == 0, said
+        listening, stopped = map(json.loads, out.splitlines())
+        assert listening["listening"].startswith("127.0.0.1:")
+        assert [query["name"] for query in listening["status"]["queries"]] == ["load", "wide"]
+        assert (stopped["stopped"], stopped["status"]["state"]) == ("muntin stop", "stopped")
+        logged = [line.partition(" ")[2] for line in said.splitlines()]
+        assert logged[0].endswith(": version 3, 2 queries, 1 of them running")
+        assert all(line.startswith("muntin.") for line in logged), logged
     finally:
         if process.poll() is None:
             process.kill()
