@@ -57,7 +57,7 @@ def run_page() -> None:
                 wrong.append(f"line {line}: {command}\nexpected:\n{expected}\ngot:\n{result.output}")
             wrong += [f"line {line}: exit code {result.exit_code}"] if result.exit_code else []
         else:
-            Path(kind.removeprefix("sql ")).write_text(text, encoding="utf-8")
+            Path(kind.split('"')[1]).write_text(text, encoding="utf-8")
     spark.stop()
     print("\n".join(wrong) or f"all {ran.count('python')} {ran.count('console')} {ran.count('sql')}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -120,6 +121,9 @@ def _refusing() -> Iterator[None]:
 @click.pass_context
 def main(context: click.Context) -> None:
     """Run many windowed aggregates over the same events for about the cost of one."""
+    if not logging.getLogger().handlers:
+        # py4j would print the way through itself when Ctrl-C breaks off a job.
+        logging.getLogger().addHandler(logging.NullHandler())
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
