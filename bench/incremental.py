@@ -1,6 +1,6 @@
 """Incremental evaluation: slides, break-even points, cost per tuple, memory, columns over keys and batch kernels.
 
-Each section is a report of its own (`Sectioned.parts`), with its chart and its measurements; this one sums them up.
+Each section is a report of its own (`Report.parts`), with its chart and its measurements; this one sums them up.
 """
 
 from __future__ import annotations
@@ -52,19 +52,12 @@ QUICK = Scale(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sectioned(Report):
-    """A report with a report for each of its sections."""
-
-    parts: tuple[Report, ...] = ()
-
-
-def run(*, quick: bool, track: Track) -> Sectioned:
+def run(*, quick: bool, track: Track) -> Report:
     """Measure all sections, in full or as a quick check with smaller windows and fewer runs."""
     return measure(QUICK if quick else Scale(), track)
 
 
-def measure(scale: Scale, track: Track) -> Sectioned:
+def measure(scale: Scale, track: Track) -> Report:
     """Measure all sections one after the other, and sum them up."""
     watches = [Watch(track) for _ in range(6)]
     slides = incremental_structures.measure(scale.structures, watches[0])
@@ -85,7 +78,7 @@ def measure(scale: Scale, track: Track) -> Sectioned:
         replace(part, machine=watch.machine) for watch, reports in zip(watches, told, strict=True) for part in reports
     ]
     goals = [*incremental_columnar.goals(columnar), *incremental_kernels.goals(kernels)]
-    return Sectioned(
+    return Report(
         "incremental",
         "Incremental evaluation",
         {

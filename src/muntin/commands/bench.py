@@ -1,29 +1,33 @@
-"""`muntin bench`: run a benchmark of the source checkout and write its report."""
+"""`muntin bench`: run a benchmark of the source checkout, or all, and write what was found."""
 
 from __future__ import annotations
 
 import importlib
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 import muntin
+from muntin.commands.bench_all import bench_all
 from muntin.errors import MuntinError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 T = TypeVar("T")
+ALL = "all"
 
 
 @click.command(
-    short_help="Run a benchmark and write its report.",
+    short_help="Run a benchmark, or all, and write a report.",
     epilog="""
     \b
     Examples:
       muntin bench --list
+      muntin bench all --quick --out report/
       muntin bench optimizer --quick
       muntin bench gap --out report/
       muntin bench table1 --events 1000000 --out report/
@@ -38,9 +42,13 @@ T = TypeVar("T")
     default=Path("report"),
     show_default=True,
     metavar="FOLDER",
-    help="Where NAME.md, .csv, .json and .svg go; those of an earlier run are written over.",
+    help="Where NAME.md, .csv, .json and .svg go, and index.html of all; an earlier NAME is written over.",
 )
-@click.option("--quick", is_flag=True, help="Measure less: a check that takes minutes at most, not figures to quote.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Measure less: a check that takes minutes at most, 20 for all, not figures to quote.",
+)
 @click.option(
     "--events", type=click.IntRange(min=1), metavar="N", help="How many events, for a benchmark that runs on Spark."
 )
@@ -48,25 +56,59 @@ T = TypeVar("T")
     "--data",
     type=click.Path(path_type=Path, exists=True),
     metavar="PATH",
-    help="Data to measure with, for a benchmark that takes some: see --list.",
+    help="Data to measure with, for a benchmark that takes some: see --list. For all: readings.",
 )
-def bench(name: str | None, listing: bool, out: Path, quick: bool, events: int | None, data: Path | None) -> None:
-    """Run the benchmark NAME of a source checkout, print its tables and write its report."""
+@click.option("only", "--only", multiple=True, metavar="NAME", help="all: run this one; may be repeated.")
+@click.option("skip", "--skip", multiple=True, metavar="NAME", help="all: leave this one out; may be repeated.")
+@click.option("--again", is_flag=True, help="all: run also what has a report of the same settings and code in --out.")
+@click.option("as_json", "--json", is_flag=True, help="Print what was found as JSON.")
+def bench(
+    name: str | None,
+    listing: bool,
+    out: Path,
+    quick: bool,
+    events: int | None,
+    data: Path | None,
+    only: tuple[str, ...],
+    skip: tuple[str, ...],
+    again: bool,
+    as_json: bool,
+) -> None:
+    """Run the benchmark NAME of a source checkout, print its tables and write its report.
+
+    NAME may be `all`: every benchmark in turn, each in a process of its own, and one page, index.html, with the tables
+    and figures of the papers beside what was found. Reports that are there already are kept, so that it can be broken
+    off and gone on with.
+    """
     registry = _registry()
     known: dict[str, str] = dict(registry.BENCHMARKS)
     if listing:
         width = max(map(len, known))
         click.echo("\n".join(f"{each:<{width}}  {summary}" for each, summary in known.items()))
         return
+    if name == ALL:
+        if events is not None:
+            msg = "bench all takes no --events: a benchmark alone does, and --quick makes all of them smaller"
+            raise MuntinError(msg)
+        bench_all(out, quick=quick, only=only, skip=skip, again=again, data=data, as_json=as_json)
+        return
+    for option, given in {"--only": only, "--skip": skip, "--again": again}.items():
+        if given:
+            msg = f"{option} belongs to `muntin bench all`"
+            raise MuntinError(msg)
     if name is None or name not in known:
         problem = "which benchmark?" if name is None else f"there is no benchmark {name!r}."
-        msg = f"{problem} Known are {', '.join(known)}; `muntin bench --list` describes them"
+        msg = f"{problem} Known are {', '.join(known)}, and all; `muntin bench --list` describes them"
         raise MuntinError(msg)
+    start = time.monotonic()
     report = registry.benchmark(name)(quick=quick, track=_track, **_options(registry, name, events=events, data=data))
-    writer = importlib.import_module("bench.report")
-    click.echo(writer.as_text(report))
+    writer, stamps = importlib.import_module("bench.report"), importlib.import_module("bench.stamp")
+    told = {"events": events, "data": data and stamps.named(data)}
+    options = {option: value for option, value in told.items() if value is not None}
+    stamp = stamps.Stamp(quick, options, round(time.monotonic() - start, 2))
+    click.echo(writer.as_json(report, stamp) if as_json else writer.as_text(report))
     try:
-        paths = writer.write(report, out)
+        paths = writer.write(report, out, stamp)
     except OSError as error:
         msg = f"cannot write the report into {out}: {error.strerror}. Give --out a folder that may be written to"
         raise MuntinError(msg) from error

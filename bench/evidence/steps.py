@@ -1,0 +1,75 @@
+"""What a whole run consists of, and how long each of it may take where it is quick."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from muntin.errors import MuntinError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PATIENCE: Final = 10
+"""A quick benchmark that takes so many times its budget is stopped: it hangs, or the machine is not fit for it."""
+QUICK_SECONDS: Final = 20 * 60
+"""What a quick run may take on a quiet machine of two cores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A benchmark of a whole run.
+
+    `budget` are the seconds that `--quick` may take on two quiet cores; `reads` is what it is given as `--data`: the
+    readings that the user has, or the CSV of another benchmark; `instead` says why a quick run does without it.
+    """
+
+    name: str
+    budget: int
+    reads: str | None = None
+    instead: str = ""
+
+    def left_out(self, quick: bool) -> str:
+        """Say why it is not run, or nothing where it is."""
+        return self.instead if quick else ""
+
+
+# Those without Spark first: a mistake there shows within minutes. A benchmark stands behind the one it reads.
+STEPS: Final = (
+    Step("optimizer", 30),
+    Step("gap", 20),
+    Step("incremental", 120),
+    Step("weave", 60, reads="readings"),
+    Step("subsume", 60),
+    Step("table1", 150),
+    Step("correlation", 5, reads="table1"),
+    Step("table2", 150, reads="readings"),
+    Step("table3", 150),
+    Step("table4", 0, instead="with --quick table1 has the million events of Table IV: see there"),
+    Step("forum", 180),
+    Step("never_slower", 60),
+    Step("peers", 30),
+    Step("streaming", 60),
+    Step("soak", 75),
+    Step("weave_stream", 30),
+    Step("manager", 60),
+)
+
+
+def chosen(only: Sequence[str], skip: Sequence[str]) -> tuple[Step, ...]:
+    """Choose among the benchmarks, in their order.
+
+    >>> [step.name for step in chosen(["table1", "gap"], [])]
+    ['gap', 'table1']
+    """
+    known = [step.name for step in STEPS]
+    for option, names in (("--only", only), ("--skip", skip)):
+        strange = [name for name in names if name not in known]
+        if strange:
+            msg = f"{option} {strange[0]}: there is no such benchmark. Known are {', '.join(known)}"
+            raise MuntinError(msg)
+    found = tuple(step for step in STEPS if (not only or step.name in only) and step.name not in skip)
+    if not found:
+        msg = "--only and --skip leave no benchmark to run. Leave one of them out"
+        raise MuntinError(msg)
+    return found
