@@ -58,6 +58,6 @@ def options(name: str) -> frozenset[str]:
     """List what a benchmark can be told beside how much to measure.
 
     >>> sorted(options("table2")), sorted(options("gap"))
-    (['data', 'events'], [])
+    (['data', 'events', 'sets'], [])
     """
     return frozenset(inspect.signature(benchmark(name)).parameters) - {"quick", "track"}

@@ -29,6 +29,6 @@ TABLE: Final = PaperTable(
 )
 
 
-def run(*, quick: bool, track: Track, events: int | None = None) -> Report:
+def run(*, quick: bool, track: Track, events: int | None = None, sets: int | None = None) -> Report:
     """Measure ten sets of each setup over one million events, or three."""
-    return measure(TABLE, scale(quick, events or EVENTS), track, constant_pace)
+    return measure(TABLE, scale(quick, events or EVENTS, sets), track, constant_pace)

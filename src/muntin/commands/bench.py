@@ -53,6 +53,9 @@ ALL = "all"
     "--events", type=click.IntRange(min=1), metavar="N", help="How many events, for a benchmark that runs on Spark."
 )
 @click.option(
+    "--sets", type=click.IntRange(min=1), metavar="N", help="How many window sets of each kind, for table1 to table4."
+)
+@click.option(
     "--data",
     type=click.Path(path_type=Path, exists=True),
     metavar="PATH",
@@ -68,6 +71,7 @@ def bench(
     out: Path,
     quick: bool,
     events: int | None,
+    sets: int | None,
     data: Path | None,
     only: tuple[str, ...],
     skip: tuple[str, ...],
@@ -87,13 +91,14 @@ def bench(
         click.echo("\n".join(f"{each:<{width}}  {summary}" for each, summary in known.items()))
         return
     if name == ALL:
-        if events is not None:
-            msg = "bench all takes no --events: a benchmark alone does, and --quick makes all of them smaller"
-            raise MuntinError(msg)
+        for option, number in {"--events": events, "--sets": sets}.items():
+            if number is not None:
+                msg = f"bench all takes no {option}: a benchmark alone does, and --quick makes all of them smaller"
+                raise MuntinError(msg)
         bench_all(out, quick=quick, only=only, skip=skip, again=again, data=data, as_json=as_json)
         return
-    for option, given in {"--only": only, "--skip": skip, "--again": again}.items():
-        if given:
+    for option, wanted in {"--only": only, "--skip": skip, "--again": again}.items():
+        if wanted:
             msg = f"{option} belongs to `muntin bench all`"
             raise MuntinError(msg)
     if name is None or name not in known:
@@ -101,10 +106,10 @@ def bench(
         msg = f"{problem} Known are {', '.join(known)}, and all; `muntin bench --list` describes them"
         raise MuntinError(msg)
     start = time.monotonic()
-    report = registry.benchmark(name)(quick=quick, track=_track, **_options(registry, name, events=events, data=data))
+    given = _options(registry, name, events=events, sets=sets, data=data)
+    report = registry.benchmark(name)(quick=quick, track=_track, **given)
     writer, stamps = importlib.import_module("bench.report"), importlib.import_module("bench.stamp")
-    told = {"events": events, "data": data and stamps.named(data)}
-    options = {option: value for option, value in told.items() if value is not None}
+    options = given | ({"data": stamps.named(data)} if data else {})
     stamp = stamps.Stamp(quick, options, round(time.monotonic() - start, 2))
     click.echo(writer.as_json(report, stamp) if as_json else writer.as_text(report))
     try:
