@@ -60,6 +60,7 @@ overflow-wrap:normal}
 thead th{color:var(--soft);font-weight:500;vertical-align:bottom}
 tbody th{font-weight:500;white-space:nowrap}
 tbody th.long,td.long{white-space:normal;min-width:14rem}
+tbody th.group{font-weight:650;padding-top:.9rem}
 td.n,th.n{text-align:right}
 td.n{white-space:nowrap}
 svg{display:block;width:100%;min-width:38rem;max-width:67rem;height:auto;background:var(--card)}
@@ -163,7 +164,7 @@ def _overview(page: Page) -> Iterator[str]:
     yield '<div class="scroll" tabindex="0"><table><thead><tr><th>in the paper</th><th>benchmark</th>'
     yield "<th>beside the paper</th></tr></thead><tbody>"
     for paper, several in page.papers:
-        yield f'<tr><th colspan="3">{escape(paper.title)}</th></tr>'
+        yield f'<tr><th colspan="3" class="group">{escape(paper.title)}</th></tr>'
         for each in several:
             link = f'<a href="#{_anchor(paper, each)}">{escape(each.exhibit.name)}</a>: {escape(each.exhibit.shows)}'
             yield f'<tr><td class="long">{link}</td><td>{_report_link(each.report)}</td>'

@@ -9,6 +9,7 @@ from bench.evidence import factor_windows, multi_query, reactive, subsumption
 from bench.evidence.exhibit import Counterpart, counted, said
 from bench.evidence.reports import read
 from bench.evidence.steps import QUICK_SECONDS, STEPS
+from bench.report import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,10 +56,10 @@ class Page:
     def short(self) -> list[tuple[Paper, Shown]]:
         """List the exhibits in which something of ours falls short."""
         return [
-            (paper, shown)
+            (paper, each)
             for paper, several in self.papers
-            for shown in several
-            if shown.counterpart and any(held.verdict == "short" for held in shown.counterpart.held)
+            for each in several
+            if each.counterpart and any(held.verdict == "short" for held in each.counterpart.held)
         ]
 
 
@@ -162,7 +163,7 @@ def goals(table: Table) -> str:
 def _figures(table: Table, row: Sequence[Any]) -> str:
     told = dict(zip(table.columns, row, strict=True))
     if "found" in told and "goal" in told:
-        return f" ({told['found']}, goal {told['goal']})"
+        return f" ({shown(told['found'])}, goal {told['goal']})"
     return ""
 
 
@@ -186,17 +187,17 @@ def summary(page: Page) -> dict[str, Any]:
         "exhibits": [
             {
                 "paper": paper.key,
-                "exhibit": shown.exhibit.name,
-                "benchmark": shown.report,
-                "as good": _count(shown, "as good"),
-                "short": _count(shown, "short"),
-                "says": said(shown.counterpart.held) if shown.counterpart else shown.line,
+                "exhibit": each.exhibit.name,
+                "benchmark": each.report,
+                "as good": _count(each, "as good"),
+                "short": _count(each, "short"),
+                "says": said(each.counterpart.held) if each.counterpart else each.line,
             }
             for paper, several in page.papers
-            for shown in several
+            for each in several
         ],
     }
 
 
-def _count(shown: Shown, verdict: str) -> int:
-    return sum(held.verdict == verdict for held in shown.counterpart.held) if shown.counterpart else 0
+def _count(each: Shown, verdict: str) -> int:
+    return sum(held.verdict == verdict for held in each.counterpart.held) if each.counterpart else 0

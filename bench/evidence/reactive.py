@@ -70,7 +70,8 @@ def break_even(found: Measured) -> Counterpart:
 
 def _rates(found: Measured, aggregate: str, algorithm: str) -> dict[int, float]:
     rows = found.parts["incremental-trees"].picked(aggregate=aggregate, algorithm=algorithm)
-    return {row["window"]: row["slides_per_s"] for row in rows if row["slides_per_s"]}
+    # By the processor's time, because ratios of short runs must not show what else the machine did.
+    return {row["window"]: row["processor"] for row in rows if row["processor"]}
 
 
 def sustained(found: Measured) -> Counterpart:
@@ -92,7 +93,7 @@ def sustained(found: Measured) -> Counterpart:
         held.append(Held(f"{aggregate} at {near:,}, times recomputing", times, ratio))
     columns = tuple(f"{a}: {what}" for a in COSTED for what in ("recomputed", "reactive", "times"))
     return Counterpart(
-        (Table("Slides per second, median of the runs", ("window", *columns), tuple(rows)),),
+        (Table("Slides per second of the processor, median of the runs", ("window", *columns), tuple(rows)),),
         pictures=("incremental-trees",),
         held=tuple(held),
         remarks=(f"The paper's figures are curves; its text has times as fast at {FASTER_AT:,}.",),
@@ -214,6 +215,25 @@ def base_intervals(found: Measured) -> Counterpart:
     )
 
 
+def at_once(found: Measured) -> Counterpart:
+    """Compare with base intervals where several tuples come at once, as Figure 11 does."""
+    part = found.parts["incremental-intervals"]
+    ratios: dict[str, list[float]] = {}
+    for row in part.picked(algorithm=REACTIVE):
+        same = part.picked(algorithm=BASE_INTERVALS, firing=row["firing"], window=row["window"])
+        ratios.setdefault(row["firing"], []).extend(other["us_per_tuple"] / row["us_per_tuple"] for other in same)
+    return Counterpart(
+        part.tables,
+        pictures=(part.name,),
+        held=tuple(
+            Held(f"{firing}: base intervals over reactive, median of the windows", 1.0, statistics.median(found))
+            for firing, found in ratios.items()
+        ),
+        remarks=("The paper: alike in growth, the Reactive Aggregator faster by a constant factor; no numbers.",),
+        reasons=part.notes,
+    )
+
+
 def resident(found: Measured) -> Counterpart:
     """Compare the memory of processes, as Figure 12 does."""
     part = found.parts.get("incremental-memory")
@@ -257,12 +277,7 @@ PAPER: Final = Paper(
         Exhibit("Figure", ("9",), "windows whose capacity oscillates", _INCREMENTAL, oscillating),
         Exhibit("Figure", ("10",), "several tuples at once", _INCREMENTAL, coarse),
         Exhibit("Table", ("4",), "Arasu and Widom's algorithm beside it", _INCREMENTAL, base_intervals),
-        Exhibit(
-            "Figure",
-            ("11",),
-            "Arasu and Widom's algorithm by the tuples at once",
-            why="Only for one tuple at once, under Table 4: base intervals are not measured with more.",
-        ),
+        Exhibit("Figure", ("11",), "Arasu and Widom's algorithm by the tuples at once", _INCREMENTAL, at_once),
         Exhibit("Figure", ("12",), "memory of a process", _INCREMENTAL, resident),
         Exhibit(
             "Table",

@@ -15,8 +15,10 @@ from bench import (
     incremental,
     incremental_breakeven,
     incremental_columnar,
+    incremental_intervals,
     incremental_kernels,
     incremental_memory,
+    incremental_ranges,
     incremental_reactive,
     incremental_slides,
     incremental_structures,
@@ -44,6 +46,8 @@ TINY = incremental.Scale(
     incremental_memory.Scale(sizes=(8, 1 << 14), repeats=1, algorithms=("Panes", "DABA")),
     incremental_columnar.Scale(keys=50, panes=16, repeats=2),
     incremental_kernels.Scale(shapes=((1, 4000), (4, 1000)), repeats=2),
+    incremental_ranges.Scale(sizes=(1, 8, 64), repeats=2, seconds=0.0005),
+    incremental_intervals.Scale(sizes=(8, 64), repeats=2, tuples=64),
 )
 PARTS = {
     "incremental-constant": {"aggregate", "algorithm", "window", "slides", "runs", "slides_per_s", "processor"},
@@ -54,6 +58,8 @@ PARTS = {
     "incremental-columnar": {"aggregate", "algorithm", "way", "runs", "ns_per_key_and_slide", "least", "most"},
     "incremental-kernels": {"aggregate", "dtype", "keys", "panes", "windows", "from", "runs", "M_panes_per_s"},
     "incremental-memory": {"algorithm", "window", "before_bytes", "resident_bytes", "peak_bytes"},
+    "incremental-ranges": {"aggregate", "algorithm", "window", "slides", "runs", "slides_per_s", "processor"},
+    "incremental-intervals": {"algorithm", "firing", "window", "tuples", "runs", "us_per_tuple", "most"},
 }
 
 
@@ -77,6 +83,7 @@ def part(report: Report, name: str) -> list[dict[str, Any]]:
         incremental,
         incremental_breakeven,
         incremental_memory,
+        incremental_ranges,
         incremental_reactive,
         incremental_slides,
         incremental_structures,
@@ -303,6 +310,30 @@ def test_a_round_of_oscillation_doubles_and_halves_the_capacity() -> None:
     came = incremental_reactive.oscillate(window, iter(range(1000)), 64, 0.0)
     assert capacities == [128] + [64] * (came - 1)
     assert len(window) == 64
+
+
+# --- ranges and base intervals
+
+
+def test_every_range_is_answered_by_the_structures_that_can(found: Report) -> None:
+    rows = part(found, "ranges")
+    wanted = {(name, size) for name in incremental_ranges.structures() for size in TINY.ranges.sizes}
+    assert {(row["algorithm"], row["window"]) for row in rows} == wanted
+    assert {name for name, _ in wanted} == {"Panes", "FlatFAT", "B-Int", "FlatFIT", "SlickDeque-NonInv"}
+
+
+def test_a_wrong_answer_for_a_range_stops_the_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Panes, "query_last", lambda self, count: -count)
+    with pytest.raises(AssertionError, match=r"Panes gave \[-1.* for the ranges of 1, a fold gives"):
+        incremental_ranges.measure(TINY.ranges, track)
+
+
+def test_base_intervals_are_fired_as_the_reactive_aggregator_is(found: Report) -> None:
+    rows = part(found, "intervals")
+    fired = {(row["algorithm"], row["window"], row["firing"]) for row in rows}
+    assert {firing for _, size, firing in fired if size == 8} == {"m = 1", "m = n/4", "m = n"}
+    assert len(fired) == 2 * (3 + 4)
+    assert all(row["tuples"] >= TINY.intervals.tuples and row["us_per_tuple"] > 0 for row in rows)
 
 
 # --- memory
