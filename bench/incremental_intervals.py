@@ -66,17 +66,13 @@ def _measured(size: int, pool: list[Any], scale: Scale) -> list[Reading]:
             m = FIRINGS[firing](size)
             if m is not None:
                 tasks[name, firing] = partial(fire, window, stream, m, -(-scale.tuples // m))
-    timed = interleave({f"{name}|{firing}": task for (name, firing), task in tasks.items()}, repeats=scale.repeats)
-    return [
-        Reading(
-            *key.split("|"),
-            size,
-            runs.result,
-            len(runs.processor),
-            spread(1e6 * s / runs.result for s in runs.processor),
-        )
-        for key, runs in timed.items()
-    ]
+    timed = interleave({f"{name}, {firing}": task for (name, firing), task in tasks.items()}, repeats=scale.repeats)
+    found = []
+    for name, firing in tasks:
+        runs = timed[f"{name}, {firing}"]
+        cost = spread(1e6 * seconds / runs.result for seconds in runs.processor)
+        found.append(Reading(name, firing, size, runs.result, len(runs.processor), cost))
+    return found
 
 
 def report(scale: Scale, readings: Sequence[Reading]) -> Report:

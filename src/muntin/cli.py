@@ -99,7 +99,7 @@ def _refusing() -> Iterator[None]:
     Exit codes:
       0  done
       1  stopped: by Ctrl-C, a closed pipe (| head) or an unexpected error;
-         rows that differ, where they were compared
+         rows that differ, where they were compared; a benchmark that failed
       2  the input has an error: standard error says which
     """,
 )

@@ -29,7 +29,6 @@ from tests.share.test_subsume_bench import TINY as SUBSUME
 from tests.share.test_weave_bench import TINY as WEAVE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
     from types import ModuleType
 
@@ -311,7 +310,7 @@ def test_a_report_is_kept_while_settings_code_and_versions_are_the_same(tiny: Pa
     fresh()
     assert kept(tmp_path) == 7.0
     assert kept(tmp_path, quick=False) is None
-    for changed in ({"code": "other"}, {"options": {"sets": 1}}, {"versions": NOW.versions | {"numpy": "1"}}):
+    for changed in ({"code": "other"}, {"options": {"sets": 1}}, {"versions": {**NOW.versions, "numpy": "1"}}):
         fresh()
         stamped(tmp_path / "gap.json", **changed)
         assert kept(tmp_path) is None, changed
@@ -351,7 +350,7 @@ def test_a_quick_run_leaves_out_what_another_has(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def folder(tiny: Path, tmp_path: Path) -> Iterator[Path]:
+def folder(tiny: Path, tmp_path: Path) -> Path:
     """Have a report of gap that need not be measured again, and a table1.csv that correlation cannot read."""
     for suffix in ("json", "svg", "md", "csv"):
         (tmp_path / f"gap.{suffix}").write_bytes((tiny / f"gap.{suffix}").read_bytes())
