@@ -46,8 +46,8 @@ h4{font-size:.95rem;margin:1.25rem 0 .25rem}
 p{margin:.4rem 0;max-width:60rem}
 a{color:var(--link)}
 .soft{color:var(--soft)}
-.good{color:var(--good);font-weight:600}
-.short{color:var(--bad);font-weight:600}
+.good{color:var(--good)}
+.short{color:var(--bad)}
 .warn{background:var(--note);padding:.5rem .75rem;border-radius:.4rem;max-width:60rem}
 nav ul{columns:18rem;padding-left:1.1rem;margin:.25rem 0 .75rem}
 nav li{break-inside:avoid}
@@ -63,7 +63,7 @@ tbody th.long,td.long{white-space:normal;min-width:14rem}
 tbody th.group{font-weight:650;padding-top:.9rem}
 td.n,th.n{text-align:right}
 td.n{white-space:nowrap}
-svg{display:block;width:100%;min-width:38rem;max-width:67rem;height:auto;background:var(--card)}
+svg{display:block;max-width:100%;min-width:34rem;height:auto;background:var(--card)}
 details{margin:.75rem 0}
 summary{cursor:pointer;color:var(--link)}
 code{font:.92em ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}

@@ -4,6 +4,9 @@ import csv
 import doctest
 import json
 import re
+import signal
+import subprocess
+import time
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
@@ -389,6 +392,31 @@ def test_a_benchmark_that_fails_is_told_and_the_rest_is_there(folder: Path) -> N
         csv.writer(file).writerows(tables.rows([reading("R-5-hopping", 0, plan) for plan in tables.PLANS]))
     (correlation,) = (step for step in STEPS if step.name == "correlation")
     assert runs.seconds_kept(correlation, Asked(folder, quick=True), folder / "table1.csv") is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_broken_off_leaves_a_page_and_no_process(folder: Path, number: int) -> None:
+    def alive() -> list[str]:
+        told = subprocess.run(["ps", "-eww", "-o", "args"], capture_output=True, text=True, check=True).stdout
+        return [line for line in told.splitlines() if str(folder) in line]
+
+    (folder / "table1.csv").unlink()
+    command = [*runs.COMMAND, "all", "--quick", "--only", "gap", "--only", "subsume", "--out", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            until = time.monotonic() + 60
+            while not any(" bench subsume " in line for line in alive()):
+                assert time.monotonic() < until
+                time.sleep(0.05)
+            process.send_signal(number)
+            _, told = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 1, told
+    assert "gap: kept" in told
+    assert "Traceback" not in told
+    assert "Algorithm 3 and the optimum" in (folder / "index.html").read_text()
+    assert alive() == []
 
 
 def test_what_another_benchmark_has_to_give_is_missed(tmp_path: Path) -> None:

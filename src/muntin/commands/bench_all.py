@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import sys
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +33,7 @@ def bench_all(
     _writable(out)
     found: list[Any] = []
     try:
-        with _progress(sum(map(_weight, chosen))) as show:
+        with _ended_in_order(), _progress(sum(map(_weight, chosen))) as show:
             for step in chosen:
                 show(step, None, None)
                 outcome = runs.outcome(step, asked, lambda taken, step=step: show(step, taken, None))
@@ -92,6 +94,19 @@ def _told(page: dict[str, Any]) -> str:
         if each["benchmark"]:
             lines.append(f"{each['paper']}, {each['exhibit']}: {each['says'] or 'side by side'}")
     return "\n".join([*lines, *([""] if page["warnings"] else []), *page["warnings"]])
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Take SIGTERM as Ctrl-C, because a benchmark that runs must be ended with this process, and the page written."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
