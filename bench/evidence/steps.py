@@ -38,12 +38,12 @@ class Step:
 
 # Those without Spark first: a mistake there shows within minutes. A benchmark stands behind the one it reads.
 STEPS: Final = (
-    Step("optimizer", 20),
+    Step("optimizer", 15),
     Step("gap", 10),
-    Step("incremental", 80),
-    Step("weave", 40, reads="readings"),
-    Step("subsume", 50),
-    Step("table1", 160, sets=2),
+    Step("incremental", 60),
+    Step("weave", 30, reads="readings"),
+    Step("subsume", 40),
+    Step("table1", 200, sets=2),
     Step("correlation", 5, reads="table1"),
     Step("table2", 90, reads="readings", sets=1),
     Step("table3", 150, sets=1),

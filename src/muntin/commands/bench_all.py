@@ -27,7 +27,8 @@ def bench_all(
     out: Path, *, quick: bool, only: Sequence[str], skip: Sequence[str], again: bool, data: Path | None, as_json: bool
 ) -> None:
     """Run the benchmarks that were chosen, write the page, and say where there is no report."""
-    steps, runs = (importlib.import_module(f"bench.evidence.{name}") for name in ("steps", "runs"))
+    # The page's modules too: what keeps them from loading is better known before the first benchmark is run.
+    steps, runs, *_ = (importlib.import_module(f"bench.evidence.{name}") for name in ("steps", "runs", "page", "html"))
     chosen = steps.chosen(only, skip)
     asked = runs.Asked(out, quick, again, data)
     _writable(out)
