@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SYNTHETIC: Final = 10_000_000
 REAL: Final = 32_000_000
+# So many window sets say something about a correlation.
+LEAST: Final = 3
 # Section V-E: the time to find a plan stays below this in every setting, in ms.
 OVERHEAD: Final = 100.0
 PLANS: Final = ("native", "mincost", "factor", "auto")
@@ -77,7 +79,7 @@ def _scaled(found: Measured, events: int) -> tuple[str, ...]:
 
 def _spread_said(found: Measured) -> str:
     sets, runs = found.settings.get("sets per setup"), found.settings.get("runs per set and plan")
-    return f"Ours: {sets} window sets of each setup (paper: 10), each the median of at most {runs} runs in turn."
+    return f"Window sets of each setup: {sets} (paper: 10), each the median of its runs in turn, {runs} at most."
 
 
 def throughput(sizes: tuple[int, ...], events: int, found: Measured) -> Counterpart:
@@ -144,12 +146,14 @@ def correlated(found: Measured) -> Counterpart:
     for row in table.rows:
         told = dict(zip(table.columns, row, strict=True))
         for column, model in names.items():
-            value = told[column]
-            held.append(Held(f"{told['sets']}, {model}", GOAL, value if isinstance(value, float) else None))
+            value, number = told[column], told["number"]
+            # Two points always lie on a line.
+            enough = isinstance(number, int) and number >= LEAST
+            held.append(Held(f"{told['sets']}, {model}", GOAL, value if enough and isinstance(value, float) else None))
     return Counterpart((table,), pictures=(found.name,), held=tuple(held), reasons=found.notes)
 
 
-_ILLUSTRATED: Final = "It explains a definition or an example and measures nothing."
+_ILLUSTRATED: Final = "They explain definitions and examples, and measure nothing."
 
 PAPER: Final = Paper(
     "factor-windows",

@@ -266,8 +266,8 @@ def _benchmarks(page: Page) -> Iterator[str]:
     )
     yield (
         '<p class="soft">Status: done in this run; kept, as its report of the same settings, code and versions was '
-        "there already; left out of a quick run; failed. The load is that of the last minute when the figures were "
-        "complete.</p>"
+        "there already; from before, not asked for this time; left out of a quick run; failed. The load is that of "
+        "the last minute when the figures were complete.</p>"
     )
     for step in STEPS:
         yield f'<h3 id="run-{step.name}">{step.name}</h3>'

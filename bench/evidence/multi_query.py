@@ -212,7 +212,7 @@ def deviations(found: Measured) -> Counterpart:
     )
 
 
-_DRAWN: Final = "It explains a technique: docs/papers.md says where its code and tests are."
+_DRAWN: Final = "Explains techniques, measures nothing: docs/papers.md says where their code and tests are."
 
 PAPER: Final = Paper(
     "multi-query-optimization",

@@ -118,6 +118,10 @@ def test_a_benchmark_that_fails_is_told_and_the_rest_is_there(folder: Path) -> N
     assert re.search(r"^correlation +done", second.stdout, re.M)
     assert not (folder / "correlation.log").exists()
     assert "Failed:" not in (folder / "index.html").read_text()
+    told = json.loads((folder / "all.json").read_text())
+    (figure,) = (e for e in told["exhibits"] if (e["paper"], e["exhibit"]) == ("factor-windows", "Figure 19"))
+    # Of four families one has three window sets, and all together; the others have none.
+    assert figure["as good"] + figure["short"] == 4
 
     third = CliRunner().invoke(main, ["bench", "all", "--quick", *chosen])
     assert re.search(r"^correlation +kept", third.stdout, re.M)
@@ -147,6 +151,7 @@ def test_a_run_that_is_broken_off_leaves_a_page_and_no_process(folder: Path) -> 
             process.kill()
     assert process.returncode == 1, told
     assert "gap: kept" in told
+    assert f"wrote {folder / 'index.html'}" in told
     assert "Traceback" not in told
     assert "Algorithm 3 and the optimum" in (folder / "index.html").read_text()
     assert alive() == []

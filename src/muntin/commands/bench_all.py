@@ -47,7 +47,6 @@ def bench_all(
         click.echo(json.dumps({"page": str(out / PAGE), **page}, indent=2, ensure_ascii=False))
     else:
         click.echo(_told(page))
-    click.echo(f"wrote {out / PAGE}", err=True)
     failed = [each for each in found if each.status == "failed"]
     if failed:
         click.echo(
@@ -82,6 +81,7 @@ def _written(out: Path, found: Sequence[Any], quick: bool) -> dict[str, Any]:
         part = out / f".{name}.part"
         part.write_text(text, encoding="utf-8")
         part.replace(out / name)
+    click.echo(f"wrote {out / PAGE}", err=True)
     return summary
 
 
