@@ -42,7 +42,7 @@ STEPS: Final = (
     Step("gap", 10),
     Step("incremental", 60),
     Step("weave", 30, reads="readings"),
-    Step("subsume", 40),
+    Step("subsume", 50),
     Step("table1", 200, sets=2),
     Step("correlation", 5, reads="table1"),
     Step("table2", 90, reads="readings", sets=1),
