@@ -144,7 +144,10 @@ def report(scale: Scale, readings: Sequence[Reading]) -> Report:
         for r in readings
     )
     series = tuple(
-        Series(name, tuple(None if (rate := rates.get((name, n))) is None else rate / 1e3 for n in scale.sizes))
+        Series(
+            name.partition("-Non")[0],
+            tuple(None if (rate := rates.get((name, n))) is None else rate / 1e3 for n in scale.sizes),
+        )
         for name in names[:5]
     )
     title = "Slides per second, every range asked at every slide"
@@ -162,7 +165,7 @@ def report(scale: Scale, readings: Sequence[Reading]) -> Report:
         Table("measurements", columns, measured),
         Chart(
             title,
-            "thousand slides per second, median",
+            "thousand slides/s",
             (Panel(AGGREGATE, size_places(scale.sizes), series, lines=True),),
             log=True,
         ),

@@ -79,7 +79,7 @@ def _raced(rates: dict[int, dict[str, float]], part: Measured, paper: float) -> 
         held=(Held("SlickDeque above the next best, at most", paper, max(leads, default=None), unit=" %"),),
         remarks=(
             f"SlickDeque leads at {sum(lead > 0 for lead in leads)} of {len(leads)} window sizes. The paper's "
-            "structures are in C++, ours in Python, where calls weigh more than the operations that they save.",
+            "structures are in C++, ours in Python.",
         ),
         reasons=part.notes,
     )

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 PAPERS: Final = (factor_windows.PAPER, reactive.PAPER, multi_query.PAPER, subsumption.PAPER)
 # Columns in which a benchmark says whether it reached what it set out for.
 _MET: Final = ("met", "above")
+# And those with what it reached.
+_FOUND: Final = ("found", "ms", "muntin's x")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +164,8 @@ def goals(table: Table) -> str:
 
 def _figures(table: Table, row: Sequence[Any]) -> str:
     told = dict(zip(table.columns, row, strict=True))
-    if "found" in told and "goal" in told:
-        return f" ({shown(told['found'])}, goal {told['goal']})"
-    return ""
+    found = next((name for name in _FOUND if name in told), None)
+    return f" ({shown(told[found])}, goal {shown(told['goal'])})" if found and "goal" in told else ""
 
 
 def summary(page: Page) -> dict[str, Any]:
@@ -175,7 +176,7 @@ def summary(page: Page) -> dict[str, Any]:
         "benchmarks": [
             {
                 "name": step.name,
-                "status": page.outcomes[step.name].status if step.name in page.outcomes else "not run",
+                "status": _status(page, step.name),
                 "report": step.name in page.reports,
                 "seconds": page.outcomes[step.name].seconds
                 if step.name in page.outcomes
@@ -197,6 +198,12 @@ def summary(page: Page) -> dict[str, Any]:
             for each in several
         ],
     }
+
+
+def _status(page: Page, name: str) -> str:
+    if name in page.outcomes:
+        return page.outcomes[name].status
+    return "from before" if name in page.reports else "not run"
 
 
 def _count(each: Shown, verdict: str) -> int:

@@ -89,7 +89,7 @@ def _told(page: dict[str, Any]) -> str:
     lines = []
     for each in page["benchmarks"]:
         seconds = "" if each["seconds"] is None else f"{each['seconds']:.0f} s"
-        lines.append(f"{each['name']:<14}{each['status']:<10}{seconds:>8}  {each['message']}".rstrip())
+        lines.append(f"{each['name']:<14}{each['status']:<12}{seconds:>8}  {each['message']}".rstrip())
     lines.append("")
     for each in page["exhibits"]:
         if each["benchmark"]:
