@@ -52,3 +52,7 @@ class StateError(MuntinError):
 
 class ManagerError(MuntinError):
     """A manager of queries over a stream was asked for what it cannot do, or cannot go on."""
+
+
+class SinkError(MuntinError):
+    """Rows cannot be written to where they are asked to go."""
