@@ -19,10 +19,10 @@ from muntin.errors import MuntinError, SqlError
 from muntin.from_sql import sql
 from muntin.logical.optimize import OPTIMIZERS
 from muntin.physical.choose import STRATEGIES
+from muntin.spark.delta import with_delta
 from muntin.spark.files import (
     FORMATS,
     check_output,
-    delta_settings,
     exists,
     format_of,
     is_there,
@@ -147,7 +147,7 @@ def run(
     else:
         target = None if dry_run else _target(output, form, mode == "overwrite", source)
     if "delta" in (source.format, target and target.format):
-        conf = delta_settings() | conf
+        conf = with_delta(conf)
     with session(master, conf) as spark, _failures(query):
         if job is not None:
             stream(spark, job, as_data=as_data)
