@@ -27,7 +27,14 @@ BEGIN = 1_700_000_000
 
 def main(folder: str, *jars: str) -> None:
     """Write events, ask for windows over them as a table and as a stream, and compare with the plan by hand."""
-    settings = {"spark.jars": ",".join(jars), "spark.driver.memory": "700m", "spark.sql.shuffle.partitions": "2"}
+    settings = {
+        "spark.jars": ",".join(jars),
+        "spark.driver.memory": "700m",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.shuffle.partitions": "1",
+        # Each reading of a table's log would be fifty tasks.
+        "spark.databricks.delta.snapshotPartitions": "1",
+    }
     spark = start("local[2]", with_delta(settings))
     events = spark.range(SECONDS).select(
         F.timestamp_seconds(F.col("id") + BEGIN).alias("ts"),

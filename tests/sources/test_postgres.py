@@ -153,6 +153,9 @@ def test_windows_that_change_are_kept_up_to_date_by_their_start(spark: SparkSess
         (row[0], *(end.astimezone(dt.UTC) for end in row[1]), *row[2:]) for row in rows.collect()
     )
     assert len(found) > 40
+    versions = ask(database, "SELECT xmin, ctid FROM by_window")
+    into(rows)
+    assert ask(database, "SELECT xmin, ctid FROM by_window") == versions
 
 
 def test_values_of_every_type_and_names_of_any_kind_arrive_as_they_are(spark: SparkSession, database: str) -> None:
