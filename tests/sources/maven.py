@@ -64,7 +64,8 @@ def _mvn(folder: str, *options: str) -> str:
         pytest.skip("no mvn on PATH to fetch jars with: install Maven (Debian, Ubuntu: apt-get install maven)")
     try:
         done = subprocess.run(
-            [maven, "-B", "-q", *options],
+            # Not the user's own repository: a description there without its jar makes Spark's --packages fail.
+            [maven, "-B", "-q", f"-Dmaven.repo.local={CACHE.parent / 'maven'}", *options],
             capture_output=True,
             text=True,
             timeout=PATIENCE,
