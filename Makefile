@@ -34,9 +34,8 @@ docs: setup ## build the documents as a site, into site/; a link that leads nowh
 drawings: setup ## draw the pictures of the documents anew, into docs/images/
 	$(bin)/python -m scripts.drawings
 
-bench: setup ## measure the optimizer and its gap to the optimum, into report/
-	$(with_spark) $(bin)/muntin bench optimizer --out report/
-	$(with_spark) $(bin)/muntin bench gap --out report/
+bench: setup ## measure everything quickly (20 minutes) and lay it beside the papers, report/index.html
+	$(with_spark) $(bin)/muntin bench all --quick --out report/
 
 lock: ## write requirements.lock anew from pyproject.toml (LOCK=--upgrade: newest versions)
 	@scripts/lock.sh $(LOCK)

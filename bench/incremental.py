@@ -1,6 +1,6 @@
 """Incremental evaluation: slides, break-even points, cost per tuple, memory, columns over keys and batch kernels.
 
-Each section is a report of its own (`Sectioned.parts`), with its chart and its measurements; this one sums them up.
+Each section is a report of its own (`Report.parts`), with its chart and its measurements; this one sums them up.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, TypeVar
 from bench import (
     incremental_breakeven,
     incremental_columnar,
+    incremental_intervals,
     incremental_kernels,
     incremental_memory,
+    incremental_ranges,
     incremental_reactive,
     incremental_slides,
     incremental_structures,
@@ -40,6 +42,8 @@ class Scale:
     memory: incremental_memory.Scale = field(default_factory=incremental_memory.Scale)
     columnar: incremental_columnar.Scale = field(default_factory=incremental_columnar.Scale)
     kernels: incremental_kernels.Scale = field(default_factory=incremental_kernels.Scale)
+    ranges: incremental_ranges.Scale = field(default_factory=incremental_ranges.Scale)
+    intervals: incremental_intervals.Scale = field(default_factory=incremental_intervals.Scale)
 
 
 QUICK = Scale(
@@ -49,30 +53,27 @@ QUICK = Scale(
     incremental_memory.Scale(sizes=(1 << 10, 1 << 16), repeats=1),
     incremental_columnar.Scale(repeats=2),
     incremental_kernels.Scale(shapes=((1, 2_000_000), (2_000, 1_000)), repeats=3),
+    incremental_ranges.Scale(sizes=(1, 16, 256, 1024), repeats=2, seconds=0.015, limit=1.0),
+    incremental_intervals.Scale(sizes=(16, 256, 1 << 12), repeats=2, tuples=1024),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sectioned(Report):
-    """A report with a report for each of its sections."""
-
-    parts: tuple[Report, ...] = ()
-
-
-def run(*, quick: bool, track: Track) -> Sectioned:
+def run(*, quick: bool, track: Track) -> Report:
     """Measure all sections, in full or as a quick check with smaller windows and fewer runs."""
     return measure(QUICK if quick else Scale(), track)
 
 
-def measure(scale: Scale, track: Track) -> Sectioned:
+def measure(scale: Scale, track: Track) -> Report:
     """Measure all sections one after the other, and sum them up."""
-    watches = [Watch(track) for _ in range(6)]
+    watches = [Watch(track) for _ in range(8)]
     slides = incremental_structures.measure(scale.structures, watches[0])
     breakeven = incremental_breakeven.measure(scale.breakeven, watches[1])
     reactive = incremental_reactive.measure(scale.reactive, watches[2])
     memory = incremental_memory.measure(scale.memory, watches[3])
     columnar = incremental_columnar.measure(scale.columnar, watches[4])
     kernels = incremental_kernels.measure(scale.kernels, watches[5])
+    ranges = incremental_ranges.measure(scale.ranges, watches[6])
+    intervals = incremental_intervals.measure(scale.intervals, watches[7])
     told = [
         incremental_slides.reports(scale.structures, slides),
         (incremental_breakeven.report(scale.breakeven, breakeven),),
@@ -80,12 +81,14 @@ def measure(scale: Scale, track: Track) -> Sectioned:
         (incremental_memory.report(scale.memory, memory),) if memory else (),
         (incremental_columnar.report(scale.columnar, columnar),),
         (incremental_kernels.report(scale.kernels, kernels),),
+        (incremental_ranges.report(scale.ranges, ranges),),
+        (incremental_intervals.report(scale.intervals, intervals),),
     ]
     parts = [
         replace(part, machine=watch.machine) for watch, reports in zip(watches, told, strict=True) for part in reports
     ]
     goals = [*incremental_columnar.goals(columnar), *incremental_kernels.goals(kernels)]
-    return Sectioned(
+    return Report(
         "incremental",
         "Incremental evaluation",
         {

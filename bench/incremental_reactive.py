@@ -18,6 +18,7 @@ from muntin.incremental.reactive_fifo import FifoBuffer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from bench.incremental_structures import Window
     from bench.measure import Spread, Track
     from bench.report import Cell
 
@@ -112,7 +113,7 @@ def _firings(window: FifoBuffer[Any], stream: Iterator[Any], m: int, seconds: fl
         count *= 4
 
 
-def fire(window: FifoBuffer[Any], stream: Iterator[Any], m: int, firings: int) -> int:
+def fire(window: Window, stream: Iterator[Any], m: int, firings: int) -> int:
     """Let m tuples go and m others come before each result, and count those that came.
 
     >>> window, stream = FifoBuffer(AGGREGATES["max"], 8), iter(range(100))

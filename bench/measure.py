@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 import muntin
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 T = TypeVar("T")
+PROVISIONAL: Final = "Provisional:"
+"""How the warning starts that a machine was busy."""
 
 
 class Track(Protocol):
@@ -134,7 +136,7 @@ class Machine:
         """A warning where more wanted to run than a benchmark alone: a task on each core, and the JVM beside them."""
         if self.load is None or self.load <= self.cores + 1:
             return ""
-        return f"Provisional: the machine was busy with other work (load {self.load} on {self.cores} cores)."
+        return f"{PROVISIONAL} the machine was busy with other work (load {self.load} on {self.cores} cores)."
 
     def __str__(self) -> str:
         memory = "" if self.memory_gib is None else f", {self.memory_gib} GiB"

@@ -21,6 +21,7 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "table1": "Spark: speed-ups of Table I, 5 and 10 windows at a constant pace",
         "table2": "Spark: speed-ups of Table II, the same windows over power readings (--data)",
         "table3": "Spark: speed-ups of Table III, 15 and 20 windows",
+        "table4": "Spark: speed-ups of Table IV, the windows of Table I over a million events",
         "forum": "Spark: counts over 1 h, 12 h and 24 h each minute, against window() and OVER",
         "never_slower": "Spark: 40 random workloads, auto against the plan written by hand",
         "correlation": "Spark: speed-ups predicted and seen, Figure 19 (--data: a table1.csv)",
@@ -57,6 +58,6 @@ def options(name: str) -> frozenset[str]:
     """List what a benchmark can be told beside how much to measure.
 
     >>> sorted(options("table2")), sorted(options("gap"))
-    (['data', 'events'], [])
+    (['data', 'events', 'sets'], [])
     """
     return frozenset(inspect.signature(benchmark(name)).parameters) - {"quick", "track"}

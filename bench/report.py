@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from bench.stamp import Stamp
+
 Cell: TypeAlias = str | int | float | None
 
 
@@ -36,7 +38,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The findings: tables for people, every single measurement, a chart, and how they came about."""
+    """The findings: tables for people, every single measurement, a chart, and how they came about.
+
+    `parts` are reports of their own, of which this one sums up the findings.
+    """
 
     name: str
     title: str
@@ -46,6 +51,7 @@ class Report:
     chart: Chart
     notes: tuple[str, ...] = ()
     machine: Machine = field(default_factory=machine)
+    parts: tuple[Report, ...] = ()
 
     def remarks(self) -> tuple[str, ...]:
         """List the notes, and before them a warning where the figures cannot be relied on."""
@@ -56,14 +62,17 @@ class Report:
         return {"benchmark": self.name, **asdict(self.machine), **self.settings}
 
 
-def write(report: Report, folder: Path) -> tuple[Path, ...]:
-    """Write a report in all forms into a folder, over the files of an earlier run."""
+def write(report: Report, folder: Path, stamp: Stamp | None = None) -> tuple[Path, ...]:
+    """Write a report and its parts in all forms into a folder, over the files of an earlier run."""
     folder.mkdir(parents=True, exist_ok=True)
-    forms = {"md": as_markdown, "csv": as_csv, "json": as_json, "svg": as_svg}
-    paths = []
-    for suffix, form in forms.items():
+    paths = [path for part in report.parts for path in write(part, folder, stamp)]
+    forms = {"md": as_markdown, "csv": as_csv, "svg": as_svg}
+    texts = {suffix: form(report) for suffix, form in forms.items()}
+    # Last, because whoever finds the JSON takes all of the report to be there.
+    texts["json"] = as_json(report, stamp)
+    for suffix, text in texts.items():
         path = folder / f"{report.name}.{suffix}"
-        path.write_text(form(report), encoding="utf-8", newline="")
+        path.write_text(text, encoding="utf-8", newline="")
         paths.append(path)
     return tuple(paths)
 
@@ -95,8 +104,8 @@ def as_csv(report: Report) -> str:
     return out.getvalue()
 
 
-def as_json(report: Report) -> str:
-    """Write all of it."""
+def as_json(report: Report, stamp: Stamp | None = None) -> str:
+    """Write all of it, parts by their names."""
     content = {
         "benchmark": report.name,
         "title": report.title,
@@ -104,6 +113,8 @@ def as_json(report: Report) -> str:
         "settings": dict(report.settings),
         "tables": [asdict(table) for table in report.tables],
         "notes": report.remarks(),
+        "parts": [part.name for part in report.parts],
+        "run": None if stamp is None else asdict(stamp),
         "measurements": [dict(zip(report.measurements.columns, row, strict=True)) for row in report.measurements.rows],
     }
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

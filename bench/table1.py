@@ -28,6 +28,6 @@ TABLE: Final = PaperTable(
 )
 
 
-def run(*, quick: bool, track: Track, events: int | None = None) -> Report:
+def run(*, quick: bool, track: Track, events: int | None = None, sets: int | None = None) -> Report:
     """Measure ten sets of each setup over 10 million events, or three over one million."""
-    return measure(TABLE, scale(quick, events), track, constant_pace)
+    return measure(TABLE, scale(quick, events, sets), track, constant_pace)

@@ -111,15 +111,15 @@ class Make(Protocol):
         """Write them."""
 
 
-def scale(quick: bool, events: int | None) -> Scale:
+def scale(quick: bool, events: int | None, sets: int | None = None) -> Scale:
     """Choose how much to measure.
 
-    >>> scale(quick=True, events=None).events, scale(quick=False, events=5).events
-    (1000000, 5)
+    >>> scale(quick=True, events=None).events, scale(quick=False, events=5, sets=2).sets
+    (1000000, 2)
     """
     if quick:
-        return Scale(events or 1_000_000, sets=3, repeats=2, seconds=1.0)
-    return Scale() if events is None else Scale(events)
+        return Scale(events or 1_000_000, sets=sets or 3, repeats=2, seconds=1.0)
+    return Scale(events or Scale().events, sets=sets or Scale().sets)
 
 
 def measure(table: PaperTable, scale: Scale, track: Track, make: Make) -> Report:

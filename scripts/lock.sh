@@ -29,8 +29,8 @@ backend=$(sed -n 's/^requires = \["\([^"]*\)"\]$/\1/p' pyproject.toml)
 note "resolving pyproject.toml for Python >= $oldest (the first time it fetches pyspark, 456 MB)"
 cp $lock "$new" 2>/dev/null || true
 printf '%s\n' "$backend" 'editables~=0.3' 'setuptools>=70.1' |
-  $venv/bin/uv pip compile --quiet --universal --python-version "$oldest" --extra spark --group dev --group docs \
-    --only-binary :all: --no-binary pyspark --generate-hashes --no-annotate --no-header \
+  $venv/bin/uv pip compile --quiet --universal --python-version "$oldest" --extra spark --extra postgres \
+    --group dev --group docs --only-binary :all: --no-binary pyspark --generate-hashes --no-annotate --no-header \
     --no-emit-index-url --no-emit-find-links --output-file "$new" "$@" pyproject.toml - >/dev/null
 
 if grep -n '://' "$new" >&2; then

@@ -412,7 +412,7 @@ def test_bench_lists_the_benchmarks() -> None:
 
 
 def test_bench_without_or_with_an_unknown_name_names_the_known() -> None:
-    known = f"Known are {', '.join(BENCHMARKS)}; `muntin bench --list` describes them"
+    known = f"Known are {', '.join(BENCHMARKS)}, and all; `muntin bench --list` describes them"
     assert refused("bench") == f"which benchmark? {known}"
     assert refused("bench", "speed") == f"there is no benchmark 'speed'. {known}"
 

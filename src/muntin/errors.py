@@ -56,3 +56,7 @@ class ManagerError(MuntinError):
 
 class RunError(MuntinError):
     """Work that was begun failed on the way: on Spark, in a stream, or for want of space."""
+
+
+class SinkError(MuntinError):
+    """Rows cannot be written to where they are asked to go."""

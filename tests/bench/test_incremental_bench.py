@@ -15,8 +15,10 @@ from bench import (
     incremental,
     incremental_breakeven,
     incremental_columnar,
+    incremental_intervals,
     incremental_kernels,
     incremental_memory,
+    incremental_ranges,
     incremental_reactive,
     incremental_slides,
     incremental_structures,
@@ -44,6 +46,8 @@ TINY = incremental.Scale(
     incremental_memory.Scale(sizes=(8, 1 << 14), repeats=1, algorithms=("Panes", "DABA")),
     incremental_columnar.Scale(keys=50, panes=16, repeats=2),
     incremental_kernels.Scale(shapes=((1, 4000), (4, 1000)), repeats=2),
+    incremental_ranges.Scale(sizes=(1, 8, 64), repeats=2, seconds=0.0005),
+    incremental_intervals.Scale(sizes=(8, 64), repeats=2, tuples=64),
 )
 PARTS = {
     "incremental-constant": {"aggregate", "algorithm", "window", "slides", "runs", "slides_per_s", "processor"},
@@ -54,6 +58,8 @@ PARTS = {
     "incremental-columnar": {"aggregate", "algorithm", "way", "runs", "ns_per_key_and_slide", "least", "most"},
     "incremental-kernels": {"aggregate", "dtype", "keys", "panes", "windows", "from", "runs", "M_panes_per_s"},
     "incremental-memory": {"algorithm", "window", "before_bytes", "resident_bytes", "peak_bytes"},
+    "incremental-ranges": {"aggregate", "algorithm", "window", "slides", "runs", "slides_per_s", "processor"},
+    "incremental-intervals": {"algorithm", "firing", "window", "tuples", "runs", "us_per_tuple", "most"},
 }
 
 
@@ -62,11 +68,11 @@ def track(jobs: Sequence[T], _: str, /) -> Sequence[T]:
 
 
 @pytest.fixture(scope="module")
-def found() -> incremental.Sectioned:
+def found() -> Report:
     return incremental.measure(TINY, track)
 
 
-def part(report: incremental.Sectioned, name: str) -> list[dict[str, Any]]:
+def part(report: Report, name: str) -> list[dict[str, Any]]:
     (table,) = (each.measurements for each in report.parts if each.name == f"incremental-{name}")
     return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
 
@@ -77,6 +83,7 @@ def part(report: incremental.Sectioned, name: str) -> list[dict[str, Any]]:
         incremental,
         incremental_breakeven,
         incremental_memory,
+        incremental_ranges,
         incremental_reactive,
         incremental_slides,
         incremental_structures,
@@ -90,13 +97,16 @@ def test_doctests(module: ModuleType) -> None:
 
 # --- the reports
 
+FORMS = ("md", "csv", "svg", "json")
 
-def test_every_section_is_written_with_its_fields(found: incremental.Sectioned, tmp_path: Path) -> None:
+
+def test_every_section_is_written_with_its_fields(found: Report, tmp_path: Path) -> None:
     assert {each.name for each in found.parts} == PARTS.keys()
     for each in (found, *found.parts):
         paths = write(each, tmp_path)
-        assert [path.name for path in paths] == [f"{each.name}.{suffix}" for suffix in ("md", "csv", "json", "svg")]
-        markdown, comma, as_json, svg = (path.read_text(encoding="utf-8") for path in paths)
+        wanted = [f"{name}.{suffix}" for name in (*(part.name for part in each.parts), each.name) for suffix in FORMS]
+        assert [path.name for path in paths] == wanted
+        markdown, comma, svg, as_json = (path.read_text(encoding="utf-8") for path in paths[-4:])
         rows = list(csv.DictReader(line for line in comma.splitlines() if not line.startswith("# ")))
         assert len(rows) == len(json.loads(as_json)["measurements"]) > 0
         assert PARTS.get(each.name, {"section", "of", "figure", "value"}) <= rows[0].keys()
@@ -106,7 +116,7 @@ def test_every_section_is_written_with_its_fields(found: incremental.Sectioned, 
         assert marks
 
 
-def test_the_main_report_lists_the_figures_of_all_sections(found: incremental.Sectioned) -> None:
+def test_the_main_report_lists_the_figures_of_all_sections(found: Report) -> None:
     rows = found.measurements.rows
     assert {row[0] for row in rows} == PARTS.keys()
     wanted = {(name, column) for name, columns in PARTS.items() for column in columns if "_" in column}
@@ -118,18 +128,18 @@ def test_the_main_report_lists_the_figures_of_all_sections(found: incremental.Se
     }
 
 
-def test_the_terminal_shows_it_in_eighty_columns(found: incremental.Sectioned) -> None:
+def test_the_terminal_shows_it_in_eighty_columns(found: Report) -> None:
     lines = as_text(found).splitlines()
     assert max(map(len, lines)) <= 80
     assert any(line.startswith("What the figures say. ") for line in lines)
 
 
 def test_the_benchmark_runs_from_the_command_line(
-    found: incremental.Sectioned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    found: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[incremental.Scale] = []
 
-    def measured(scale: incremental.Scale, _: object) -> incremental.Sectioned:
+    def measured(scale: incremental.Scale, _: object) -> Report:
         asked.append(scale)
         return found
 
@@ -151,7 +161,7 @@ def test_a_section_tells_the_load_at_its_busiest(monkeypatch: pytest.MonkeyPatch
     assert watch.machine.load == 5.5
 
 
-def test_the_whole_report_tells_the_load_of_the_busiest_section(found: incremental.Sectioned) -> None:
+def test_the_whole_report_tells_the_load_of_the_busiest_section(found: Report) -> None:
     loads = [each.machine.load for each in found.parts]
     assert found.machine.load == max(load for load in loads if load is not None)
 
@@ -159,7 +169,7 @@ def test_the_whole_report_tells_the_load_of_the_busiest_section(found: increment
 # --- slides
 
 
-def test_every_legal_structure_is_measured_at_every_size(found: incremental.Sectioned) -> None:
+def test_every_legal_structure_is_measured_at_every_size(found: Report) -> None:
     rows = [*part(found, "constant"), *part(found, "trees")]
     legal = {
         (aggregate, name, size)
@@ -174,14 +184,14 @@ def test_every_legal_structure_is_measured_at_every_size(found: incremental.Sect
         assert 0 < row["slowest"] <= row["slides_per_s"] <= row["fastest"]
 
 
-def test_slides_come_in_whole_rounds(found: incremental.Sectioned) -> None:
+def test_slides_come_in_whole_rounds(found: Report) -> None:
     rows = [row for row in part(found, "constant") if row["algorithm"] in ("TwoStacks", "FlatFIT")]
     assert len(rows) == 2 * 4 * 3
     for row in rows:
         assert row["slides"] % (row["window"] + (row["algorithm"] == "FlatFIT")) == 0
 
 
-def test_percentiles_are_ordered_and_need_slides_enough(found: incremental.Sectioned) -> None:
+def test_percentiles_are_ordered_and_need_slides_enough(found: Report) -> None:
     for row in part(found, "latency"):
         shown = [row[name] for name in ("p50_us", "p99_us", "p999_us", "max_us") if row[name] is not None]
         assert shown == sorted(shown)
@@ -237,7 +247,7 @@ def test_the_smallest_window_is_found_to_the_nearest_ten(edge: int) -> None:
     assert edge <= near <= max(edge + 10, edge / 0.9 + 10)
 
 
-def test_break_even_points_stand_beside_those_of_the_paper(found: incremental.Sectioned) -> None:
+def test_break_even_points_stand_beside_those_of_the_paper(found: Report) -> None:
     (table,) = (table for table in found.tables if "Table 3" in table.title)
     assert [(row[0], row[1], row[4]) for row in table.rows] == [
         ("Count", "never", "never"),
@@ -276,7 +286,7 @@ def test_the_middle_search_is_never_where_most_found_nothing() -> None:
     assert (middle(30, 10, 20), middle(None, 10, None), middle(None, 10, 20)) == (20, None, 20)
 
 
-def test_cost_per_tuple_is_taken_where_the_window_allows_it(found: incremental.Sectioned) -> None:
+def test_cost_per_tuple_is_taken_where_the_window_allows_it(found: Report) -> None:
     rows = {(row["aggregate"], row["window"], row["firing"]): row for row in part(found, "per-tuple")}
     small = {"m = 1", "m = 4", "m = n/4", "m = n"}
     for aggregate in ("max", "stddev"):
@@ -302,10 +312,34 @@ def test_a_round_of_oscillation_doubles_and_halves_the_capacity() -> None:
     assert len(window) == 64
 
 
+# --- ranges and base intervals
+
+
+def test_every_range_is_answered_by_the_structures_that_can(found: Report) -> None:
+    rows = part(found, "ranges")
+    wanted = {(name, size) for name in incremental_ranges.structures() for size in TINY.ranges.sizes}
+    assert {(row["algorithm"], row["window"]) for row in rows} == wanted
+    assert {name for name, _ in wanted} == {"Panes", "FlatFAT", "B-Int", "FlatFIT", "SlickDeque-NonInv"}
+
+
+def test_a_wrong_answer_for_a_range_stops_the_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Panes, "query_last", lambda self, count: -count)
+    with pytest.raises(AssertionError, match=r"Panes gave \[-1.* for the ranges of 1, a fold gives"):
+        incremental_ranges.measure(TINY.ranges, track)
+
+
+def test_base_intervals_are_fired_as_the_reactive_aggregator_is(found: Report) -> None:
+    rows = part(found, "intervals")
+    fired = {(row["algorithm"], row["window"], row["firing"]) for row in rows}
+    assert {firing for _, size, firing in fired if size == 8} == {"m = 1", "m = n/4", "m = n"}
+    assert len(fired) == 2 * (3 + 4)
+    assert all(row["tuples"] >= TINY.intervals.tuples and row["us_per_tuple"] > 0 for row in rows)
+
+
 # --- memory
 
 
-def test_a_larger_window_takes_more_memory(found: incremental.Sectioned) -> None:
+def test_a_larger_window_takes_more_memory(found: Report) -> None:
     rows = {(row["algorithm"], row["window"]): row for row in part(found, "memory")}
     for name in ("Panes", "DABA"):
         for size in (8, 1 << 14):
@@ -354,7 +388,7 @@ def test_goals_per_key(cost: float, met: dict[str, str]) -> None:
     assert incremental_columnar.goals(columnar(cost, 99 * cost))[-1].met == "no"
 
 
-def test_columnar_costs_are_per_key_and_plain_ones_per_slide(found: incremental.Sectioned) -> None:
+def test_columnar_costs_are_per_key_and_plain_ones_per_slide(found: Report) -> None:
     rows = part(found, "columnar")
     assert {(row["algorithm"], row["way"]) for row in rows if row["aggregate"] == "sum"} == {
         (name, way) for name in incremental_columnar.COLUMNAR for way in incremental_columnar.WAYS
@@ -363,7 +397,7 @@ def test_columnar_costs_are_per_key_and_plain_ones_per_slide(found: incremental.
     assert all(0 < row["least"] <= row["ns_per_key_and_slide"] <= row["most"] for row in rows)
 
 
-def test_kernels_count_panes_and_windows(found: incremental.Sectioned) -> None:
+def test_kernels_count_panes_and_windows(found: Report) -> None:
     rows = part(found, "kernels")
     assert len(rows) == 2 * 4 * 2
     for row in rows:
@@ -388,6 +422,6 @@ def test_the_judgement_counts_and_names() -> None:
     assert incremental.judgement(goals[:1]) == "1 of 1 goals met."
 
 
-def test_parts_are_reports(found: incremental.Sectioned) -> None:
+def test_parts_are_reports(found: Report) -> None:
     assert all(isinstance(each, Report) for each in found.parts)
     assert len({each.name for each in found.parts}) == len(found.parts)

@@ -115,8 +115,8 @@ def test_spread_of_ten_readings() -> None:
 def test_every_form_is_written_with_its_provenance(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     found: Report = request.getfixturevalue(name)
     paths = report.write(found, tmp_path / "new" / "folder")
-    assert [path.suffix for path in paths] == [".md", ".csv", ".json", ".svg"]
-    markdown, comma, as_json, svg = (path.read_text(encoding="utf-8") for path in paths)
+    assert [path.suffix for path in paths] == [".md", ".csv", ".svg", ".json"]
+    markdown, comma, svg, as_json = (path.read_text(encoding="utf-8") for path in paths)
     content = json.loads(as_json)
     assert set(MACHINE) <= content["machine"].keys()
     assert content["settings"]["rate"] == 1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 from click.testing import CliRunner
 
-from bench import correlation, features, forum, never_slower, registry, report, table1, table2, table3, tables
+from bench import correlation, features, forum, never_slower, registry, report, table1, table2, table3, table4, tables
 from bench.forum import ByHand
 from bench.workloads import table_setups
 from muntin.cli import main
@@ -57,7 +57,7 @@ def test_doctests(module: ModuleType) -> None:
 # --- the tables
 
 
-@pytest.mark.parametrize("table", [table1.TABLE, table2.TABLE, table3.TABLE])
+@pytest.mark.parametrize("table", [table1.TABLE, table2.TABLE, table3.TABLE, table4.TABLE])
 def test_a_table_has_the_papers_setups_and_figures_in_order(table: tables.PaperTable) -> None:
     assert list(table.figures) == [setup.name for setup in table_setups(*table.sizes)]
     for mean_without, max_without, mean_with, max_with in table.figures.values():
@@ -173,7 +173,8 @@ def test_window_is_given_up_when_its_time_is_up(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(forum, "_limited", limited)
     assert forum._by_hand("few", "whole", "part", forum.Scale()) == ByHand(100, 5.0, 7.0, "did not end")
     assert forum._by_hand("few", "small", "part", forum.Scale()) == ByHand(1, 5.0, 7.0)
-    assert asked == ["whole", "part", "small"]
+    assert forum._by_hand("few", "whole", "part", forum.Scale(whole=False)) == ByHand(100, 5.0, 7.0, "was not tried")
+    assert asked == ["whole", "part", "small", "part"]
 
 
 def answers(few: str, path: str, told: Any) -> None:

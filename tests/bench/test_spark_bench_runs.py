@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 
 from bench import events, features, forum, never_slower, report, tables
+from bench.evidence.factor_windows import boosts, throughput
+from bench.evidence.reports import read
 from bench.workloads import table_setups
 from muntin.errors import MuntinError
 
@@ -27,7 +29,7 @@ def track(jobs: Sequence[T], _: str, /) -> Sequence[T]:
 
 
 @pytest.mark.slow
-def test_a_tiny_table_has_every_plan_of_every_set(spark: Any) -> None:
+def test_a_tiny_table_has_every_plan_of_every_set(spark: Any, tmp_path: Path) -> None:
     scale = tables.Scale(events=2_000, sets=1, repeats=1, few=500)
     told = tables.measure(TINY, scale, track, events.constant_pace)
     rows = [dict(zip(told.measurements.columns, row, strict=True)) for row in told.measurements.rows]
@@ -41,6 +43,13 @@ def test_a_tiny_table_has_every_plan_of_every_set(spark: Any) -> None:
         assert (row["paper_cost"] is None) == (row["plan"] == "auto")
     assert "in 4 of 4 setups" in told.notes[0]
     assert max(map(len, report.as_text(told).splitlines())) <= 80
+    report.write(told, tmp_path)
+    written = read(tmp_path, "table1")
+    assert written is not None
+    ours = boosts(TINY, 2_000, written)
+    assert [held.verdict for held in ours.held] == ["as good"] * 4
+    assert [row[0] for table in ours.tables for row in table.rows] == [*TINY.figures, *TINY.figures]
+    assert [len(chart.panels) for chart in throughput((2,), 2_000, written).charts] == [4]
 
 
 @pytest.mark.slow
@@ -62,8 +71,8 @@ def test_a_sample_is_repeated_end_to_end(spark: Any, tmp_path: Path) -> None:
     ).write.parquet(str(sample))
     source = events.power(spark, tmp_path, 8, sample, few=4)
     assert "sample.parquet: 3 real events, repeated end to end 2.7 times" in source.what
-    read = spark.read.parquet(source.path).selectExpr("unix_micros(ts) AS t", "v").collect()
-    assert [(row.t - 1_000_000, row.v) for row in read] == [(10 * i, i % 3) for i in range(8)]
+    rows = spark.read.parquet(source.path).selectExpr("unix_micros(ts) AS t", "v").collect()
+    assert [(row.t - 1_000_000, row.v) for row in rows] == [(10 * i, i % 3) for i in range(8)]
     assert spark.read.parquet(source.few).count() == 4
     with pytest.raises(MuntinError, match="there is no"):
         events.power(spark, tmp_path, 8, tmp_path / "none.parquet")

@@ -21,10 +21,10 @@ from muntin.errors import MuntinError, RunError, SqlError
 from muntin.from_sql import sql
 from muntin.logical.optimize import OPTIMIZERS
 from muntin.physical.choose import STRATEGIES
+from muntin.spark.delta import with_delta
 from muntin.spark.files import (
     FORMATS,
     check_output,
-    delta_settings,
     exists,
     format_of,
     is_there,
@@ -145,7 +145,7 @@ def run(
     else:
         target = None if dry_run else _target(output, form, mode == "overwrite", source)
     if "delta" in (source.format, target and target.format):
-        conf = delta_settings() | conf
+        conf = with_delta(conf)
     with session(master, conf) as spark:
         if job is not None:
             with _failures(query, MuntinError):

@@ -22,7 +22,8 @@ from muntin.errors import ManagerError, RunError
 from muntin.manager.control import Endpoint, check_host, refuse_second
 from muntin.manager.control_file import NAME as CONTROL
 from muntin.manager.manager import Manager
-from muntin.spark.files import FORMATS, delta_settings, parse_input, read
+from muntin.spark.delta import with_delta
+from muntin.spark.files import FORMATS, parse_input, read
 from muntin.spark.progress import waiting
 from muntin.spark.reason import reason
 from muntin.spark.session import session
@@ -135,7 +136,7 @@ def serve(
     refuse_second(place.folder)
     conf = partitions(master) | dict(map(parse_setting, settings))
     if source.format == "delta":
-        conf = delta_settings() | conf
+        conf = with_delta(conf)
     with session(master, conf) as spark, _failures():
         with waiting("looking at the files that are there"):
             schema = settled(place.schema, read(spark, source).schema)

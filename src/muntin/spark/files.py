@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 from collections import Counter
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 from urllib.parse import unquote, urlparse
@@ -71,13 +69,11 @@ def parse_input(text: str, form: str | None = None) -> Source:
             f"Say which with --input-format {'|'.join(FORMATS)}"
         )
         raise MuntinError(msg)
-    check_format(found)
     return Source(name, path, found)  # type: ignore[arg-type]
 
 
 def check_output(path: str, form: str, inputs: list[Source], *, overwrite: bool) -> None:
     """Refuse an output that is there, cannot be written, or would destroy an input."""
-    check_format(form)
     place = local_path(path)
     if place is None:
         return
@@ -101,25 +97,6 @@ def check_output(path: str, form: str, inputs: list[Source], *, overwrite: bool)
 def exists(path: str) -> str:
     """Say that an output is there already."""
     return f"output {path} exists already: choose another, or pass --mode overwrite to replace it"
-
-
-def check_format(form: str) -> None:
-    """Refuse delta where its package is not there."""
-    if form == "delta" and importlib.util.find_spec("delta") is None:
-        msg = (
-            "delta needs the package delta-spark, which is not installed here: install the one that goes with your "
-            "Spark, or use parquet"
-        )
-        raise MuntinError(msg)
-
-
-def delta_settings() -> dict[str, str]:
-    """Give the settings of a session that reads and writes delta."""
-    return {
-        "spark.jars.packages": f"io.delta:delta-spark_2.13:{version('delta-spark')}",
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    }
 
 
 def format_of(path: str) -> str | None:

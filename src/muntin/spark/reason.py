@@ -16,11 +16,13 @@ def reason(error: BaseException) -> str:
     '[NO_COLUMN] There is no `x`.'
     >>> reason(Exception("An error occurred while calling o34.load.\n: org.apache.spark.SparkException: [A] It broke."))
     '[A] It broke.'
+    >>> reason(Exception("An error occurred while calling o6.count.\n: java.lang.NoSuchMethodError: 'void a.b()'"))
+    "a jar was made for another version of Spark (NoSuchMethodError 'void a.b()')"
     """
     lines = [line.strip(" :") for line in str(error).splitlines() if line.strip(" :")]
     # py4j tells first which call it was, and then the class and the words of what the JVM threw.
     if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
-        lines = [re.sub(r"^[\w.$]+(Exception|Error): ", "", lines[1])]
+        lines = [_without_class(lines[1])]
     return lines[0].split("SQLSTATE:", 1)[0].strip()[:400] if lines else type(error).__name__
 
 
@@ -49,5 +51,13 @@ def _first_line(text: str) -> str:
     >>> _first_line("java.io.IOException: No space left on device\n at java.io")
     'No space left on device'
     """
-    text = re.sub(r"^(\[STREAM_FAILED\].*?terminated with exception: |[\w.$]+(Exception|Error): )", "", text.strip())
-    return reason(Exception(text)).rstrip(".")
+    text = re.sub(r"^\[STREAM_FAILED\].*?terminated with exception: ", "", text.strip())
+    return reason(Exception(_without_class(text))).rstrip(".")
+
+
+def _without_class(text: str) -> str:
+    """Take the words of what the JVM threw; where parts do not fit together the class says more than they do."""
+    unfit = re.match(r"[\w.$]*\b(NoSuchMethodError|NoSuchFieldError|NoClassDefFoundError|AbstractMethodError): ", text)
+    if unfit:
+        return f"a jar was made for another version of Spark ({unfit[1]} {text[unfit.end() :].splitlines()[0]})"
+    return re.sub(r"^[\w.$]+(Exception|Error): ", "", text)
