@@ -181,6 +181,14 @@ def test_epochs_are_forgotten_once_their_slices_are() -> None:
     assert pruned([MINUTE], Position(20, 9000, 9010)) == (MINUTE,)
 
 
+def test_partials_of_another_type_are_refused_with_both() -> None:
+    version = Version().followed([HOURLY], Position(-1), shape(HOURLY))
+    assert version.fits(shape(HOURLY))
+    assert not version.fits(shape(HOURLY, retain=10**12))
+    with pytest.raises(ManagerError, match=r"the partial count\(1\) n was long and is double now"):
+        version.followed([HOURLY], Position(-1), replace(shape(HOURLY), columns=(("count(1) n", "double"),)))
+
+
 def test_versions_know_their_queries() -> None:
     version = Version().followed([HOURLY], Position(-1), shape(HOURLY))
     assert version.find("hourly").starts == (Start(None), Start(None))

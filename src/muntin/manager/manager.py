@@ -246,19 +246,18 @@ class Manager:
         from muntin.spark.managed import position
 
         # All that can be wrong with queries shows here, while the stream still runs.
-        prepared = self._prepared(queries)
+        prepared, before = self._prepared(queries), self._registry.version
+        shape = None if prepared is None else prepared.shape(self._retain)
+        before.check(shape)
         ran = self._query is not None
         halted = self._halt()
-        now = position(self._folder / _SPARK, self._late)
-        before = self._registry.version
-        version = before.followed(queries, now, None if prepared is None else prepared.shape(self._retain))
-        self._registry.write(version)
         try:
+            now = position(self._folder / _SPARK, self._late)
+            version = before.followed(queries, now, shape)
+            self._registry.write(version)
             self._start(version, prepared)
         except Exception as error:
-            # Nothing ran by the new version yet: the one before still goes with the state.
-            self._registry.write(replace(before, number=version.number + 1, forms=version.forms))
-            self._start(self._registry.version, self._prepared(before.queries))
+            self._restore(before)
             msg = f"{query.name} could not be {done}, and all runs as before: {error}"
             raise ManagerError(msg) from error
         pause = self._pause(halted) if ran and self._query is not None else None
@@ -268,15 +267,29 @@ class Manager:
         kept = next((each for each in version.queries if each.name == query.name), query)
         return Change(done, kept, version.number, pause)
 
+    def _restore(self, before: Version) -> None:
+        """Go on with the version before: nothing ran by the new one yet, so the old still goes with the state."""
+        now = self._registry.version
+        if now is not before:
+            self._registry.write(replace(before, number=now.number + 1, forms=now.forms))
+        self._start(self._registry.version, self._prepared(before.queries))
+
     def _recover(self) -> None:
         """Go on with the queries that are on disk."""
         version = self._registry.version
         if version.running:
-            from muntin.spark.managed import check
+            from muntin.spark.managed import check, position
 
             for query in version.running:
                 check(self._events, query)
-            self._start(version, self._prepared(version.queries))
+            prepared = self._prepared(version.queries)
+            assert prepared is not None
+            shape = prepared.shape(self._retain)
+            if not version.fits(shape):
+                # Another `retain`: windows that come later must not count on slices that are gone by then.
+                now = position(self._folder / _SPARK, self._late)
+                self._registry.write(version.followed(version.queries, now, shape))
+            self._start(self._registry.version, prepared)
 
     def _prepared(self, queries: Sequence[Asked]) -> Prepared | None:
         from muntin.spark.managed import prepare
@@ -290,13 +303,6 @@ class Manager:
         self._query = None
         if prepared is None:
             return
-        found = tuple(column for column, _ in prepared.columns)
-        if prepared.columns != version.forms[version.form]:
-            msg = (
-                f"the stream's columns are not what they were: the partials {', '.join(found)} have other types now. "
-                "Give the stream the columns it had, or start with a new checkpoint"
-            )
-            raise ManagerError(msg)
         checkpoint = self._folder / _SPARK
         clear_torn(checkpoint)
         if isinstance(self._sink, Folder):
@@ -339,7 +345,7 @@ class Manager:
         query, patience = self._query, clock.monotonic() + _PATIENCE
         while clock.monotonic() < patience:
             self._check()
-            if query.status["isTriggerActive"] or query.lastProgress is not None:
+            if query.status["isTriggerActive"] or query.lastProgress is not None or not query.isActive:
                 return clock.monotonic() - halted
             clock.sleep(_LOOK)
         return None
@@ -364,6 +370,8 @@ class Manager:
             return "idle", ""
         if query.isActive or query is not self._query:
             return "running", ""
+        if "availableNow" in self._trigger and query.exception() is None:
+            return "idle", ""
         from muntin.spark.managed import failure
 
         self._failure = self._failure or failure(query)

@@ -38,6 +38,11 @@ class Shape:
     """The columns that each query needs."""
     retain: int
 
+    def epoch(self, horizon: int | None) -> Epoch:
+        """Say how slices are cut and kept from a horizon on."""
+        names = frozenset(name for name, _ in self.columns)
+        return Epoch(horizon, edges_of(self.cut), names, reach_of(self.computed, self.retain))
+
 
 @dataclass(frozen=True, slots=True)
 class Version:
@@ -71,12 +76,28 @@ class Version:
                 needs = shape.needs[query.name]
                 query = query.started([first_start(window, needs, self.epochs, now) for window in query.windows])
             placed.append(query)
+        self.check(shape)
         forms = self.forms if shape.columns in self.forms else (*self.forms, shape.columns)
-        names = frozenset(name for name, _ in shape.columns)
-        epoch = Epoch(now.horizon, edges_of(shape.cut), names, reach_of(shape.computed, shape.retain))
         # As long as no event has come, there is nothing that an earlier version could have left.
         earlier = () if now.horizon is None else pruned(self.epochs, now)
-        return Version(self.number + 1, tuple(placed), now, forms, forms.index(shape.columns), (*earlier, epoch))
+        epochs = (*earlier, shape.epoch(now.horizon))
+        return Version(self.number + 1, tuple(placed), now, forms, forms.index(shape.columns), epochs)
+
+    def fits(self, shape: Shape) -> bool:
+        """Tell whether slices are as the last version left them: not, where they are kept for another time now."""
+        last = self.epochs[-1]
+        return shape.columns == self.forms[self.form] and shape.epoch(last.horizon) == last
+
+    def check(self, shape: Shape | None) -> None:
+        """Refuse partials of another type than slices in the state may have."""
+        known = {name: kind for form in self.forms for name, kind in form}
+        for name, kind in () if shape is None else shape.columns:
+            if known.get(name, kind) != kind:
+                msg = (
+                    f"the stream's columns are not what they were: the partial {name} was {known[name]} and is {kind} "
+                    "now. Give the stream the columns it had, or start with a new checkpoint"
+                )
+                raise ManagerError(msg)
 
     def find(self, name: str) -> Asked:
         """Find a query."""
@@ -168,7 +189,7 @@ class Registry:
         try:
             said: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             digest = said.pop("sha256")
-        except (ValueError, KeyError, AttributeError) as error:
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
             msg = f"{path} cannot be read: {error}. Put it back from a copy"
             raise StateError(msg) from error
         if said.get("format") != FORMAT:

@@ -28,12 +28,27 @@ class Folder:
         rows.write.mode("overwrite").parquet(str(self.folder / name / f"{_BATCH}{batch:010}"))
 
     def read(self, spark: Any, name: str) -> Any:
-        """Read what a query has given so far: only micro-batches that are whole."""
+        """Read what a query has given so far: only micro-batches that are whole.
+
+        One that was dropped and registered anew may have other columns since: those of all, null where they were not.
+        """
         whole = sorted(path.parent for path in (self.folder / name).glob(f"{_BATCH}*/_SUCCESS"))
         if not whole:
             msg = f"{name} has given no rows yet in {self.folder}"
             raise ManagerError(msg)
-        return spark.read.parquet(*map(str, whole))
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        from muntin.spark.reason import reason
+
+        try:
+            return spark.read.option("mergeSchema", True).parquet(*map(str, whole))
+        except (PySparkException, Py4JError) as error:
+            msg = (
+                f"the rows of {name} cannot be read as one table, as it was registered with columns of other types "
+                f"before: {reason(error)} Read the micro-batches in {self.folder / name} one by one"
+            )
+            raise ManagerError(msg) from error
 
     def refuse_rows(self) -> None:
         """Refuse a folder with rows of a manager that had another checkpoint: micro-batches have the same numbers."""

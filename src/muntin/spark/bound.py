@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from muntin.declare.query import RESERVED
+from muntin.duration import format_duration
 from muntin.errors import QueryError
 from muntin.spark.reason import reason
 from muntin.spark.recipes.catalog import known, recipe
@@ -94,7 +95,7 @@ def bind(query: WindowQuery) -> Bound:
     """Find a query's columns in its DataFrame; a clear error before any job starts."""
     source: DataFrame = query.source
     _check_columns(query, source.columns)
-    if query.watermark is not None and source.isStreaming:
+    if query.watermark is not None and source.isStreaming and not _has_watermark(source, query):
         source = source.withWatermark("`" + query.time.replace("`", "``") + "`", f"{query.watermark} microseconds")
     clock = clock_of(source, query.time)
     micros = clock.micros
@@ -114,6 +115,21 @@ def bind(query: WindowQuery) -> Bound:
     _check_results(source, {name: found.native for name, found in recipes.items()})
     events = source.where(clock.time.isNotNull())
     return Bound(clock.time, clock.ntz, query, events, T.StructType(kept_keys), recipes, custom, types)
+
+
+def _has_watermark(source: DataFrame, query: WindowQuery) -> bool:
+    """Tell whether the stream has the watermark already; refuse another, which Spark does not let be defined anew."""
+    assert query.watermark is not None
+    tagged = next((each for each in source.schema.fields if each.name.lower() == query.time.lower()), None)
+    delay = None if tagged is None else (tagged.metadata or {}).get("spark.watermarkDelayMs")
+    if delay is not None and delay * 1000 != query.watermark:
+        msg = (
+            f"the stream has a watermark of {format_duration(delay * 1000)} on {query.time!r} already, and "
+            f"{format_duration(query.watermark)} is asked for: Spark takes one. Give the stream without withWatermark, "
+            "or ask for the one that it has"
+        )
+        raise QueryError(msg)
+    return delay is not None
 
 
 def clock_of(source: DataFrame, time: str) -> Clock:
