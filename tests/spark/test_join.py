@@ -101,11 +101,18 @@ def test_two_streams(spark: SparkSession, tmp_path: Path) -> None:
 
     left, right = (read(spark, write(tmp_path / name, batches(n))) for n, name in ((0, "left"), (100, "right")))
     asked = mt.join(left, right, on=["k"], windows=MIXED, watermark="5m")
-    found = emitted({"ours": asked.run(), "native": asked.native()}, tmp_path)
+    # Streams may have their watermarks already, which Spark does not let be set a second time.
+    tagged = [stream.withWatermark("ts", "5 minutes") for stream in (left, right)]
+    own = mt.join(*tagged, on=["k"], windows=MIXED)
+    with pytest.raises(QueryError, match="has a watermark of 5m on 'ts' already, and 1m is asked for"):
+        mt.join(*tagged, on=["k"], windows=MIXED, watermark="1m")
+    assert mt.join(tagged[0], right, on=["k"], windows=MIXED, watermark="5m").run().isStreaming
+    found = emitted({"ours": asked.run(), "native": asked.native(), "own": own.run()}, tmp_path)
+    assert found["own"].rows == found["ours"].rows
     assert found["ours"].unnumbered == found["native"].unnumbered
     assert len(found["ours"].rows) > 100
     operators = {name: {len(each["stateOperators"]) for each in told.progress} for name, told in found.items()}
-    assert operators == {"ours": {1}, "native": {3}}
+    assert operators == {"ours": {1}, "native": {3}, "own": {1}}
 
 
 def test_what_cannot_be_joined(spark: SparkSession, tmp_path: Path) -> None:

@@ -93,10 +93,8 @@ class Bound(Clock):
 
 def bind(query: WindowQuery) -> Bound:
     """Find a query's columns in its DataFrame; a clear error before any job starts."""
-    source: DataFrame = query.source
-    _check_columns(query, source.columns)
-    if query.watermark is not None and source.isStreaming and not _has_watermark(source, query):
-        source = source.withWatermark("`" + query.time.replace("`", "``") + "`", f"{query.watermark} microseconds")
+    _check_columns(query, query.source.columns)
+    source = watermarked(query.source, query.time, query.watermark)
     clock = clock_of(source, query.time)
     micros = clock.micros
     recipes: dict[str, Recipe] = {}
@@ -117,19 +115,28 @@ def bind(query: WindowQuery) -> Bound:
     return Bound(clock.time, clock.ntz, query, events, T.StructType(kept_keys), recipes, custom, types)
 
 
-def _has_watermark(source: DataFrame, query: WindowQuery) -> bool:
-    """Tell whether the stream has the watermark already; refuse another, which Spark does not let be defined anew."""
-    assert query.watermark is not None
-    tagged = next((each for each in source.schema.fields if each.name.lower() == query.time.lower()), None)
-    delay = None if tagged is None else (tagged.metadata or {}).get("spark.watermarkDelayMs")
-    if delay is not None and delay * 1000 != query.watermark:
+def watermarked(source: DataFrame, time: str, delay: int | None) -> DataFrame:
+    """Give a stream its watermark, unless it has that already; refuse another, which Spark does not let be set anew."""
+    if delay is None or not source.isStreaming:
+        return source
+    there = watermark_of(source, time)
+    if there is None:
+        return source.withWatermark("`" + time.replace("`", "``") + "`", f"{delay} microseconds")
+    if there != delay:
         msg = (
-            f"the stream has a watermark of {format_duration(delay * 1000)} on {query.time!r} already, and "
-            f"{format_duration(query.watermark)} is asked for: Spark takes one. Give the stream without withWatermark, "
-            "or ask for the one that it has"
+            f"the stream has a watermark of {format_duration(there)} on {time!r} already, and "
+            f"{format_duration(delay)} is asked for: Spark takes one. Give the stream without withWatermark, or ask "
+            "for the one that it has"
         )
         raise QueryError(msg)
-    return delay is not None
+    return source
+
+
+def watermark_of(source: DataFrame, time: str) -> int | None:
+    """Find how late events may be by a stream's own watermark, in microseconds; None where it has none."""
+    tagged = next((each for each in source.schema.fields if each.name.lower() == time.lower()), None)
+    delay = None if tagged is None else (tagged.metadata or {}).get("spark.watermarkDelayMs")
+    return None if delay is None else int(delay) * 1000
 
 
 def clock_of(source: DataFrame, time: str) -> Clock:

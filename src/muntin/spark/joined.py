@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 
 from muntin.declare.query import WINDOW, WINDOW_ID
 from muntin.errors import QueryError
-from muntin.spark.bound import field
+from muntin.spark.bound import field, watermark_of, watermarked
 from muntin.spark.panes import quoted
 from muntin.spark.recipes.coding import ntz_from_micros, ntz_micros
 
@@ -41,7 +41,9 @@ def check(asked: WindowJoin) -> None:
     if one != two:
         msg = f"the times are of type {one.simpleString()} and {two.simpleString()}: cast one to the other's type"
         raise QueryError(msg)
-    if asked.left.isStreaming and asked.watermark is None:
+    for frame, time in zip((asked.left, asked.right), asked.times, strict=True):
+        if not frame.isStreaming or watermark_of(watermarked(frame, time, asked.watermark), time) is not None:
+            continue
         msg = "a join of streams must know how late events may be, or its state would only grow: pass watermark='10s'"
         raise QueryError(msg)
 
@@ -115,8 +117,7 @@ def _sides(asked: WindowJoin) -> list[DataFrame]:
     """Give both sides the same form: the keys, the time, and all but the keys in a struct."""
     found = []
     for side, frame, time in zip(_SIDES, (asked.left, asked.right), asked.times, strict=True):
-        if frame.isStreaming and asked.watermark is not None:
-            frame = frame.withWatermark(time, f"{asked.watermark} microseconds")
+        frame = watermarked(frame, time, asked.watermark)
         keys = [field(frame, name).alias(f"_mt_{side}_{place}") for place, name in enumerate(asked.on)]
         others = [field(frame, name).alias(name) for name in frame.columns if name not in asked.on]
         taken = frame.select(*keys, field(frame, time).alias(f"_mt_{side}"), F.struct(*others).alias(side))
