@@ -8,6 +8,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from muntin.duration import format_duration
 from muntin.errors import ManagerError, StateError
 from muntin.manager.asked import Asked
 from muntin.manager.history import Epoch, Position, edges_of, first_start, pruned, reach_of
@@ -202,7 +203,9 @@ class Registry:
             msg = f"{path} is damaged: its contents do not go with their checksum. Put it back from a copy"
             raise StateError(msg)
         if said["identity"] != self.identity:
-            told = difference(said["identity"], self.identity, "Go on as before, or start with a new checkpoint")
+            told = difference(
+                _named(said["identity"]), _named(self.identity), "Go on as before, or start with a new checkpoint"
+            )
             raise ManagerError(told.replace("belongs to another query", "is of another manager"))
         return Version.from_dict(said)
 
@@ -232,9 +235,13 @@ def _locked(folder: Path) -> int:
     except ImportError as error:
         msg = "a manager locks its checkpoint by flock, which this system does not have: run it on Linux or macOS"
         raise ManagerError(msg) from error
-    folder.mkdir(parents=True, exist_ok=True)
     lock = folder / "lock"
-    number = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        number = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        msg = f"cannot keep the registry in {folder}: {error.strerror}. Give a checkpoint that may be written to"
+        raise ManagerError(msg) from error
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -248,6 +255,12 @@ def _locked(folder: Path) -> int:
     os.ftruncate(number, 0)
     os.write(number, f"{os.getpid()}\n".encode())
     return number
+
+
+def _named(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Write an identity as people read it."""
+    late = identity.get("watermark")
+    return {**identity, "watermark": format_duration(late)} if isinstance(late, int) else dict(identity)
 
 
 def _digest(body: Mapping[str, Any]) -> str:
