@@ -167,6 +167,17 @@ def test_queries_over_one_stream(spark: SparkSession, tmp_path: Path) -> None:
         assert sorted(gathered[name], key=repr) == alone[name].rows
 
 
+@pytest.mark.slow
+def test_more_than_a_thousand_queries_over_one_stream(spark: SparkSession, tmp_path: Path) -> None:
+    source = read(spark, write(tmp_path / "in", []))
+    of = mt.windows(source, time="ts", keys="k", watermark="15s")
+    queries = {f"q{n}": of.over(tumbling(f"{n}s")).agg(n=agg.count()) for n in range(1, 1201)}
+    # As expressions within expressions they were more than Spark's stack could take.
+    stream = mt.plan(queries).stream()
+    assert stream.columns == ["query", "window_id", "window", "k", "n"]
+    assert stream.isStreaming
+
+
 def test_what_cannot_be_planned_together(spark: SparkSession, tmp_path: Path) -> None:
     table = spark.createDataFrame([], "ts timestamp, k string, i int")
     stream = read(spark, write(tmp_path / "in", []))
