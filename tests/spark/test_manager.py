@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -222,7 +223,17 @@ def test_a_manager_that_comes_back_and_retains_less_counts_on_no_slice_that_is_g
     assert found
     again.stop()
     # As it was: nothing is written anew.
-    assert manage().status().version == 5
+    last = manage()
+    assert last.status().version == 5
+    last.stop()
+    # Spark's part of the checkpoint is gone: nothing that was given is touched.
+    shutil.move(tmp_path / "checkpoint" / "spark", tmp_path / "elsewhere")
+    with pytest.raises(ManagerError, match=r"written after micro-batch \d+, and Spark's own checkpoint .* come to -1"):
+        manage()
+    shutil.rmtree(tmp_path / "checkpoint" / "registry")
+    with pytest.raises(ManagerError, match="has rows already, and the checkpoint is new"):
+        manage()
+    assert rows(again, "wide") == found
 
 
 @pytest.mark.slow

@@ -167,6 +167,27 @@ def test_queries_over_one_stream(spark: SparkSession, tmp_path: Path) -> None:
         assert sorted(gathered[name], key=repr) == alone[name].rows
 
 
+def test_names_that_meet_over_one_stream(spark: SparkSession, tmp_path: Path) -> None:
+    source = read(spark, write(tmp_path / "in", []))
+    of = mt.windows(source, time="ts", keys="k", watermark="15s")
+    queries = {
+        "a": of.over(tumbling("20s")).agg(b_c=agg.min("i"), c=agg.max("i"), N=agg.count()),
+        "a_b": of.over(tumbling("20s")).agg(b_c=agg.max("i"), c=agg.min("v"), n=agg.count()),
+    }
+    plan = mt.plan(queries)
+    assert isinstance(plan, ManyStreamPlan)
+    stream = plan.stream()
+    assert stream.columns == ["query", "window_id", "window", "k", "a_b_c", "a_c", "N", "a_b_b_c", "a_b_c_"]
+    split = plan.split(stream)
+    assert {name: each.columns[3:] for name, each in split.items()} == {
+        "a": ["b_c", "c", "N"],
+        "a_b": ["b_c", "c", "n"],
+    }
+    keyed = mt.windows(source.withColumnRenamed("s", "Query"), time="ts", keys="Query", watermark="15s")
+    with pytest.raises(QueryError, match="the key 'Query' is named like the column that says which query a row is of"):
+        mt.plan([keyed.over(tumbling("20s")).agg(n=agg.count())])
+
+
 @pytest.mark.slow
 def test_more_than_a_thousand_queries_over_one_stream(spark: SparkSession, tmp_path: Path) -> None:
     source = read(spark, write(tmp_path / "in", []))

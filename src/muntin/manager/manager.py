@@ -7,7 +7,6 @@ import threading
 import time as clock
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
 
 from muntin.duration import parse_duration
@@ -15,7 +14,7 @@ from muntin.errors import ManagerError
 from muntin.manager.asked import asked
 from muntin.manager.registry import Registry, Version
 from muntin.manager.sink import Folder, local, sink_of
-from muntin.manager.status import Change, Status
+from muntin.manager.status import Change, Status, seen_in
 from muntin.query import windows as declare
 from muntin.share.subsume import subsume_windows
 from muntin.stream.version import VERSION
@@ -136,32 +135,10 @@ class Manager:
     def status(self) -> Status:
         """Say what runs, from when on, and how the stream does; it does not wait for a change under way."""
         version, query = self._registry.version, self._query
-        progress = None if query is None else query.lastProgress
         state, failure = self._state(query)
-        said: dict[str, Any] = {"batch": version.now.batch, "watermark": version.now.watermark}
-        if progress is not None:
-            said["batch"] = progress["batchId"]
-            mark = progress["eventTime"].get("watermark")
-            said["watermark"] = said["watermark"] if mark is None else _micros(mark)
-        rows = None if progress is None else progress.get("processedRowsPerSecond")
-        kept = {} if progress is None else progress["observedMetrics"].get("muntin_state", {})
-        # A row where Spark is classic, a dict over Connect: both may lack it.
-        slices = dict(kept.asDict() if hasattr(kept, "asDict") else kept).get("slices")
-        operators = [] if progress is None else progress["stateOperators"]
-        used = sum(each["customMetrics"].get("rocksdbSstFileSize", 0) for each in operators) if operators else None
-        return Status(
-            state,
-            version.number,
-            version.queries,
-            said["batch"],
-            said["watermark"],
-            rows,
-            slices,
-            used,
-            tuple(self._pauses),
-            dict(self._first_rows),
-            failure,
-        )
+        seen = seen_in(None if query is None else query.lastProgress, version.now)
+        pauses, first = tuple(self._pauses), dict(self._first_rows)
+        return Status(state, version.number, version.queries, *seen, pauses, first, failure)
 
     def explain(self) -> str:
         """Say what the queries share: the windows that are computed, how, and which lie within which."""
@@ -276,10 +253,17 @@ class Manager:
 
     def _recover(self) -> None:
         """Go on with the queries that are on disk."""
-        version = self._registry.version
-        if version.running:
-            from muntin.spark.managed import check, position
+        from muntin.spark.managed import check, position
 
+        version, now = self._registry.version, position(self._folder / _SPARK, self._late)
+        if now.batch < version.now.batch:
+            msg = (
+                f"the registry in {self._folder} was written after micro-batch {version.now.batch}, and Spark's own "
+                f"checkpoint beside it has come to {now.batch}: it is gone, or older. Put it back, or start with a new "
+                "checkpoint and a new sink"
+            )
+            raise ManagerError(msg)
+        if version.running:
             for query in version.running:
                 check(self._events, query)
             prepared = self._prepared(version.queries)
@@ -287,7 +271,6 @@ class Manager:
             shape = prepared.shape(self._retain)
             if not version.fits(shape):
                 # Another `retain`: windows that come later must not count on slices that are gone by then.
-                now = position(self._folder / _SPARK, self._late)
                 self._registry.write(version.followed(version.queries, now, shape))
             self._start(self._registry.version, prepared)
 
@@ -403,10 +386,3 @@ def _trigger(given: str | timedelta) -> dict[str, Any]:
 def _batch(query: Any) -> int:
     progress = query.lastProgress
     return -1 if progress is None else int(progress["batchId"])
-
-
-def _micros(text: str) -> int:
-    from datetime import datetime, timedelta
-
-    since = datetime.fromisoformat(text.replace("Z", "+00:00")) - datetime(1970, 1, 1, tzinfo=UTC)
-    return since // timedelta(microseconds=1)

@@ -60,10 +60,23 @@ class Folder:
             raise ManagerError(msg)
 
     def clear(self, after: int) -> None:
-        """Remove what micro-batches left that were not done: another version of the queries may run them now."""
-        for path in self.folder.glob(f"*/{_BATCH}*"):
-            number = path.name.removeprefix(_BATCH)
-            if number.isdigit() and int(number) > after:
+        """Remove what a micro-batch left that was not done: another version of the queries may run it now.
+
+        Only the one after the last that was done can be such: rows of later ones were given by another checkpoint, or
+        by this one before it was put back from a copy, and are refused, not removed.
+        """
+        found = {path: path.name.removeprefix(_BATCH) for path in self.folder.glob(f"*/{_BATCH}*")}
+        numbers = {path: int(number) for path, number in found.items() if number.isdigit()}
+        last = max(numbers.values(), default=after)
+        if last > after + 1:
+            msg = (
+                f"the sink {self.folder} has rows of micro-batch {last}, and the checkpoint has come to {after}: it is "
+                "older than the rows, or another's. Put the checkpoint back that goes with them, or start with a new "
+                "checkpoint and a folder without rows"
+            )
+            raise ManagerError(msg)
+        for path, number in numbers.items():
+            if number > after:
                 shutil.rmtree(path)
 
 

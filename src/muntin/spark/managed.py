@@ -13,7 +13,7 @@ from muntin.aggregate import catalog as agg
 from muntin.errors import ManagerError, QueryError
 from muntin.manager.history import Position
 from muntin.manager.registry import Shape
-from muntin.many_stream import QUERY
+from muntin.many_stream import QUERY, check_keys
 from muntin.physical.streaming import assemblies, slice_rate
 from muntin.query import Query
 from muntin.share.together import together
@@ -218,6 +218,7 @@ def default_buckets(events: Events, buckets: int | None) -> int:
 
 def key_types(events: Events) -> list[str]:
     """Name the keys and their types; a stream without them, or without its time, is refused."""
+    check_keys(events.keys)
     # Counting needs no column of its own.
     bound = bind(
         Query(events.source, events.time, events.keys, (tumbling("1s"),), (("n", agg.count()),), events.watermark)

@@ -118,10 +118,15 @@ def _called(part: Together) -> dict[str, list[tuple[Member, str]]]:
             by_name.setdefault(own.lower(), []).append((member, there))
     keys = {key.lower() for member in part.members for key in member.query.keys} | {QUERY}
     found: dict[str, list[tuple[Member, str]]] = {}
+    spelled: dict[str, tuple[str, str]] = {}
     for member in part.members:
         for own, there in member.aggregates.items():
             several = by_name[own.lower()]
             alike = len({id_there for _, id_there in several}) == 1 and own.lower() not in keys
             name = own if alike else f"{member.name}_{own}"
+            # Two names put together may give the same as two others; Spark does not tell upper from lower case.
+            while name.lower() in keys or spelled.get(name.lower(), (name, there))[1] != there:
+                name += "_"
+            name, _ = spelled.setdefault(name.lower(), (name, there))
             found.setdefault(name, []).append((member, there))
     return found
