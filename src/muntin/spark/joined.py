@@ -50,7 +50,7 @@ def check(asked: WindowJoin) -> None:
 
 def shared(asked: WindowJoin) -> DataFrame:
     """Join once, for the longest window, and derive all windows from the pairs."""
-    left, right = _sides(asked)
+    left, right = _sides(asked, asked.reach)
     near = [quoted(f"_mt_left_{place}") == quoted(f"_mt_right_{place}") for place in range(len(asked.on))]
     if asked.nested:
         widest = max(asked.windows, key=lambda window: window.range)
@@ -98,7 +98,7 @@ def native(asked: WindowJoin) -> DataFrame:
         times = [f"{length} microseconds" for length in (window.range, window.slide, window.offset)]
         left, right = (
             frame.withColumn(f"_mt_{side}_w", F.window(F.col(f"_mt_{side}"), *times))
-            for side, frame in zip(_SIDES, _sides(asked), strict=True)
+            for side, frame in zip(_SIDES, _sides(asked, 0), strict=True)
         )
         same = [F.col("_mt_left_w") == F.col("_mt_right_w")]
         same += [quoted(f"_mt_left_{place}") == quoted(f"_mt_right_{place}") for place in range(len(asked.on))]
@@ -113,11 +113,16 @@ def native(asked: WindowJoin) -> DataFrame:
     return reduce(lambda x, y: x.unionAll(y), found)
 
 
-def _sides(asked: WindowJoin) -> list[DataFrame]:
-    """Give both sides the same form: the keys, the time, and all but the keys in a struct."""
+def _sides(asked: WindowJoin, more: int) -> list[DataFrame]:
+    """Give both sides the same form: the keys, the time, and all but the keys in a struct.
+
+    Spark drops an event that is behind the watermark before it meets another by its time, and one of a window only when
+    the window is over: a watermark that comes later by the longest window, `more`, drops none that a window waits for.
+    """
     found = []
     for side, frame, time in zip(_SIDES, (asked.left, asked.right), asked.times, strict=True):
-        frame = watermarked(frame, time, asked.watermark)
+        if asked.watermark is not None and watermark_of(frame, time) is None:
+            frame = watermarked(frame, time, asked.watermark + more)
         keys = [field(frame, name).alias(f"_mt_{side}_{place}") for place, name in enumerate(asked.on)]
         others = [field(frame, name).alias(name) for name in frame.columns if name not in asked.on]
         taken = frame.select(*keys, field(frame, time).alias(f"_mt_{side}"), F.struct(*others).alias(side))
