@@ -114,8 +114,10 @@ def test_two_streams(spark: SparkSession, tmp_path: Path) -> None:
         name: Counter((row[1], row[2], row[3], row[4][0], row[5][0]) for row in each.rows)
         for name, each in found.items()
     }
-    events = [[(each["t"], each["k"], each["i"]) for batch in written[name] for each in batch] for name in written]
-    every = by_definition(*events, MIXED)
+    one, two = (
+        [(each["t"], each["k"], each["i"]) for batch in several for each in batch] for several in written.values()
+    )
+    every = by_definition(one, two, MIXED)
     # No event is late by five minutes.
     assert _unplaced(rows["own"]) == _unplaced(every)
     # By five seconds some are, for one window and not for another: no pair that native has is lost, none made up.
