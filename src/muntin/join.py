@@ -90,7 +90,8 @@ def join(
     """Join events of two tables, or of two streams, that have the same keys and lie in one window.
 
     `time` is the name of the time column, or two of them, for left and right. Over streams `watermark` says how late
-    events may be. A pair is there once for each interval of each window that holds both events.
+    events may be, unless they have watermarks already. A pair is there once for each interval of each window that holds
+    both events.
     """
     for frame in (left, right):
         if not hasattr(frame, "groupBy"):

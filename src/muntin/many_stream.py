@@ -13,7 +13,7 @@ from muntin.show.html import to_fragments
 from muntin.stream_plan import StreamPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -84,12 +84,27 @@ class ManyStreamPlan:
         return self.explain()
 
 
+def check_keys(keys: Sequence[str]) -> None:
+    """Refuse a key that is named like the column which says whose a row is.
+
+    >>> check_keys(["device", "Query"])
+    Traceback (most recent call last):
+    ...
+    muntin.errors.QueryError: the key 'Query' is named like the column that says which query a row is of: ...
+    """
+    for key in keys:
+        if key.lower() == QUERY:
+            msg = f"the key {key!r} is named like the column that says which query a row is of: rename it first"
+            raise QueryError(msg)
+
+
 def plan_streams(named: Mapping[str, Query], strategy: Strategy) -> ManyStreamPlan:
     """Plan queries over one stream as one query."""
     from muntin.spark.marked import keyed_events
 
     first_name, first = next(iter(named.items()))
     for name, query in named.items():
+        check_keys(query.keys)
         for what, here, other in (
             ("time column", first.time, query.time),
             ("watermark, in microseconds,", first.watermark, query.watermark),

@@ -61,6 +61,7 @@ def test_only_whole_versions_count(tmp_path: Path) -> None:
     ("damage", "told"),
     [
         (lambda text: text[: len(text) // 2], "cannot be read"),
+        (lambda text: f"[{text}]", "cannot be read"),
         (lambda text: text.replace('"n"', '"m"'), "do not go with their checksum"),
         (lambda text: text.replace('"format": 1', '"format": 9'), "has format 9, and this muntin reads 1"),
     ],
@@ -78,12 +79,27 @@ def test_what_is_damaged_or_of_another_format_is_refused(tmp_path: Path, damage:
     Registry(tmp_path, IDENTITY).close()
 
 
-def test_another_watermark_is_refused_with_both(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"watermark": 20_000_000}, "the watermark was 10s and is 20s"),
+        ({"keys": ["k string", "v int"]}, r"the keys were \['k string'\] and are \['k string', 'v int'\]"),
+        ({"time": "at"}, "the time of the events was ts and is at"),
+        ({"manager": 2}, "the version of the manager's state was 1 and is 2"),
+    ],
+)
+def test_what_is_not_as_it_was_is_refused_with_both(tmp_path: Path, changed: dict[str, Any], told: str) -> None:
     registry = Registry(tmp_path, IDENTITY)
     registry.write(registry.version.followed([HOURLY], Position(-1), shape(HOURLY)))
     registry.close()
-    with pytest.raises(ManagerError, match="the watermark was 10000000 and is 20000000"):
-        Registry(tmp_path, IDENTITY | {"watermark": 20_000_000})
+    with pytest.raises(ManagerError, match=f"is of another manager: {told}. Go on as before, or start with a new"):
+        Registry(tmp_path, IDENTITY | changed)
+
+
+def test_a_folder_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ManagerError, match=r"cannot keep the registry in .*: Not a directory"):
+        Registry(tmp_path / "file" / "registry", IDENTITY)
 
 
 def test_a_checkpoint_has_one_manager_as_long_as_its_process_lives(tmp_path: Path) -> None:
@@ -179,6 +195,14 @@ def test_epochs_are_forgotten_once_their_slices_are() -> None:
     later = [replace(MINUTE, horizon=h) for h in (2000, 3000, 4000)]
     assert pruned([MINUTE, *later], Position(20, 3700, 3710)) == tuple(later[1:])
     assert pruned([MINUTE], Position(20, 9000, 9010)) == (MINUTE,)
+
+
+def test_partials_of_another_type_are_refused_with_both() -> None:
+    version = Version().followed([HOURLY], Position(-1), shape(HOURLY))
+    assert version.fits(shape(HOURLY))
+    assert not version.fits(shape(HOURLY, retain=10**12))
+    with pytest.raises(ManagerError, match=r"the partial count\(1\) n was long and is double now"):
+        version.followed([HOURLY], Position(-1), replace(shape(HOURLY), columns=(("count(1) n", "double"),)))
 
 
 def test_versions_know_their_queries() -> None:

@@ -41,3 +41,6 @@ def test_bad_parameters_are_refused() -> None:
     for wrong in ({"queries": 0}, {"longest_slide": 0}, {"overlap": -1}, {"queries": True}):
         with pytest.raises(WindowError, match="must be a whole number from 1"):
             Workload(**wrong)
+    for changed in ({"rate": 0}, {"rate": float("nan")}, {"skew": float("nan")}, {"skew": float("inf")}):
+        with pytest.raises(WindowError, match="must be a number"):
+            Workload(**changed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -170,7 +171,7 @@ def test_a_manager_comes_back_with_its_queries_and_retained_slices(
     manager.stop()
     with pytest.raises(ManagerError, match="was stopped"):
         manager.suspend("n")
-    with pytest.raises(ManagerError, match="the watermark was 5000000 and is 6000000"):
+    with pytest.raises(ManagerError, match="the watermark was 5s and is 6s"):
         manage(watermark="6s")
     again = manage(retain="3m")
     assert [(query.name, query.activity) for query in again.status().queries] == [
@@ -194,6 +195,94 @@ def test_a_manager_comes_back_with_its_queries_and_retained_slices(
     late = by_hand(spark, events, SHORT, resumed, end)
     assert rows(again, "short") == sorted(early + late, key=repr)
     assert not set(early) & set(late)
+
+
+@pytest.mark.slow
+def test_a_manager_that_comes_back_and_retains_less_counts_on_no_slice_that_is_gone(
+    spark: SparkSession, tmp_path: Path, manage: Any
+) -> None:
+    events = tmp_path / "in"
+    write(events, minutes(0, 4))
+    manager = manage(retain="3m")
+    manager.register("n", [tumbling("30s")], {"n": agg.count()})
+    # Suspended, it has slices only where some are retained.
+    manager.register("short", *SHORT)
+    manager.suspend("short")
+    manager.process_available()
+    manager.stop()
+    write(events, minutes(4, 5), first=4)
+    again = manage()
+    assert again.status().version == 4
+    again.process_available()
+    wanted: Wanted = ((hopping("150s", "30s"),), {"n": agg.count()})
+    starts = again.register("wide", *wanted).query.starts
+    write(events, minutes(5, 8), first=5)
+    again.process_available()
+    found = rows(again, "wide")
+    assert found == by_hand(spark, events, wanted, starts, START + 8 * 60 - 2 - 5)
+    assert found
+    again.stop()
+    # As it was: nothing is written anew.
+    last = manage()
+    assert last.status().version == 5
+    last.stop()
+    # Spark's part of the checkpoint is gone: nothing that was given is touched.
+    shutil.move(tmp_path / "checkpoint" / "spark", tmp_path / "elsewhere")
+    with pytest.raises(ManagerError, match=r"written after micro-batch \d+, and Spark's own checkpoint .* come to -1"):
+        manage()
+    shutil.rmtree(tmp_path / "checkpoint" / "registry")
+    with pytest.raises(ManagerError, match="has rows already, and the checkpoint is new"):
+        manage()
+    assert rows(again, "wide") == found
+
+
+@pytest.mark.slow
+def test_a_query_that_comes_again_with_other_columns_and_a_registry_that_cannot_be_written(
+    spark: SparkSession, tmp_path: Path, manage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = tmp_path / "in"
+    write(events, minutes(0, 2))
+    manager = manage(trigger="available-now")
+
+    def through() -> None:
+        manager.process_available()
+        until = time.monotonic() + 60
+        # With this trigger the stream ends when all is read: it waits for the next change, and has not failed.
+        while manager.status().state != "idle" and time.monotonic() < until:
+            time.sleep(0.05)
+        assert manager.status().state == "idle"
+
+    manager.register("q", [tumbling("30s")], {"n": agg.count()})
+    through()
+    count = manager.read("q").count()
+    assert count > 0
+    full = OSError(28, "No space left on device")
+
+    def fail(*_: Any) -> None:
+        raise full
+
+    write(events, minutes(2, 3), first=2)
+    with monkeypatch.context() as patch:
+        patch.setattr("muntin.manager.registry.write_whole", fail)
+        with pytest.raises(ManagerError, match=r"q could not be dropped, and all runs as before: .*No space left"):
+            manager.drop("q")
+    through()
+    before = manager.read("q").count()
+    assert before > count
+    manager.drop("q")
+    manager.register("q", [tumbling("30s")], {"total": agg.sum("i")})
+    write(events, minutes(3, 5), first=3)
+    through()
+    found = manager.read("q")
+    assert found.columns == ["window_id", "window", "k", "n", "total"]
+    assert found.where("total is null").count() == before
+    assert found.where("n is null").count() > 0
+    manager.drop("q")
+    manager.register("q", [tumbling("30s")], {"total": agg.avg("v")})
+    write(events, minutes(5, 7), first=5)
+    through()
+    with pytest.raises(ManagerError, match="q cannot be read as one table, as it was registered with columns of other"):
+        manager.read("q")
 
 
 @pytest.mark.slow
@@ -264,6 +353,9 @@ def test_a_table_and_a_foreign_path_are_refused(spark: SparkSession, tmp_path: P
         Manager(stream, **places | {"sink": 7})
     with pytest.raises(MuntinError, match="no such column"):
         Manager(stream, **places | {"keys": "device"})
+    with pytest.raises(MuntinError, match="has a watermark of 1m on 'ts' already, and 5s is asked for"):
+        Manager(stream.withWatermark("ts", "1 minute"), **places)
+    Manager(stream.withWatermark("ts", "5 seconds"), **places | {"checkpoint": tmp_path / "same"}).stop()
     (tmp_path / "o" / "hourly" / "batch=0000000003").mkdir(parents=True)
     with pytest.raises(ManagerError, match="has rows already, and the checkpoint is new"):
         Manager(stream, **places)

@@ -167,6 +167,38 @@ def test_queries_over_one_stream(spark: SparkSession, tmp_path: Path) -> None:
         assert sorted(gathered[name], key=repr) == alone[name].rows
 
 
+def test_names_that_meet_over_one_stream(spark: SparkSession, tmp_path: Path) -> None:
+    source = read(spark, write(tmp_path / "in", []))
+    of = mt.windows(source, time="ts", keys="k", watermark="15s")
+    queries = {
+        "a": of.over(tumbling("20s")).agg(b_c=agg.min("i"), c=agg.max("i"), N=agg.count()),
+        "a_b": of.over(tumbling("20s")).agg(b_c=agg.max("i"), c=agg.min("v"), n=agg.count()),
+    }
+    plan = mt.plan(queries)
+    assert isinstance(plan, ManyStreamPlan)
+    stream = plan.stream()
+    assert stream.columns == ["query", "window_id", "window", "k", "a_b_c", "a_c", "N", "a_b_b_c", "a_b_c_"]
+    split = plan.split(stream)
+    assert {name: each.columns[3:] for name, each in split.items()} == {
+        "a": ["b_c", "c", "N"],
+        "a_b": ["b_c", "c", "n"],
+    }
+    keyed = mt.windows(source.withColumnRenamed("s", "Query"), time="ts", keys="Query", watermark="15s")
+    with pytest.raises(QueryError, match="the key 'Query' is named like the column that says which query a row is of"):
+        mt.plan([keyed.over(tumbling("20s")).agg(n=agg.count())])
+
+
+@pytest.mark.slow
+def test_more_than_a_thousand_queries_over_one_stream(spark: SparkSession, tmp_path: Path) -> None:
+    source = read(spark, write(tmp_path / "in", []))
+    of = mt.windows(source, time="ts", keys="k", watermark="15s")
+    queries = {f"q{n}": of.over(tumbling(f"{n}s")).agg(n=agg.count()) for n in range(1, 1201)}
+    # As expressions within expressions they were more than Spark's stack could take.
+    stream = mt.plan(queries).stream()
+    assert stream.columns == ["query", "window_id", "window", "k", "n"]
+    assert stream.isStreaming
+
+
 def test_what_cannot_be_planned_together(spark: SparkSession, tmp_path: Path) -> None:
     table = spark.createDataFrame([], "ts timestamp, k string, i int")
     stream = read(spark, write(tmp_path / "in", []))

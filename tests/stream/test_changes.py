@@ -52,11 +52,12 @@ def queries() -> st.SearchStrategy[list[Asked]]:
     )
 
 
-# What happens: events of a micro-batch, or queries that turn from running to not running and back.
+# What happens: events of a micro-batch, queries that turn from running to not running and back, or a manager that
+# comes back and retains slices for another time.
 EVENTS = st.lists(st.tuples(st.sampled_from("ab"), st.integers(-8, 6), st.integers(-3, 3)), min_size=1, max_size=6)
-STEPS = st.lists(
-    st.one_of(EVENTS, EVENTS, st.just([]), st.sets(st.integers(0, 3), min_size=1, max_size=2)), min_size=3, max_size=14
-)
+RETAINED = st.sampled_from([0, 5 * MS, 40 * MS])
+TURNS = st.sets(st.integers(0, 3), min_size=1, max_size=2)
+STEPS = st.lists(st.one_of(EVENTS, EVENTS, st.just([]), TURNS, RETAINED), min_size=3, max_size=14)
 
 
 @dataclass
@@ -84,9 +85,19 @@ class Run:
             if query.name in names:
                 old = known.get(query.name)
                 known[query.name] = old.suspended() if old is not None and old.running else query
+        self.version = self.version.followed(list(known.values()), self.now, self.shape(list(known.values())))
+
+    def come_back(self, retain: int) -> None:
+        """Stop, and go on with the same queries; slices are retained for another time from now on."""
+        self.retain = retain
+        shape = self.shape(list(self.version.queries))
+        if shape is not None and not self.version.fits(shape):
+            self.version = self.version.followed(self.version.queries, self.now, shape)
+
+    @property
+    def now(self) -> Position:
         horizon = None if self.batch < 0 else self.next_watermark + DELAY + MS
-        now = Position(self.batch, None if self.batch < 0 else self.next_watermark, horizon)
-        self.version = self.version.followed(list(known.values()), now, self.shape(list(known.values())))
+        return Position(self.batch, None if self.batch < 0 else self.next_watermark, horizon)
 
     def shape(self, asked: list[Asked]) -> Shape | None:
         running = [query for query in asked if query.running]
@@ -178,7 +189,7 @@ class Always:
 
 @seed(20261116)
 @settings(max_examples=400, deadline=None)
-@given(queries(), st.sampled_from([0, 5 * MS, 40 * MS]), st.sets(st.integers(0, 3), min_size=1), STEPS)
+@given(queries(), RETAINED, st.sets(st.integers(0, 3), min_size=1), STEPS)
 def test_queries_that_come_and_go_give_what_they_would_have_given(
     pool: list[Asked], retain: int, first: set[int], steps: list[Any]
 ) -> None:
@@ -186,9 +197,13 @@ def test_queries_that_come_and_go_give_what_they_would_have_given(
     run.turn(first)
     now, versions = 20 * MS, [run.version]
     for step in [*steps, [("a", 3, 1)], [], [("b", 40, 1)], []]:
-        if isinstance(step, set):
-            run.turn(step)
-            versions.append(run.version)
+        if isinstance(step, (set, int)):
+            if isinstance(step, int):
+                run.come_back(step)
+            else:
+                run.turn(step)
+            if run.version is not versions[-1]:
+                versions.append(run.version)
             continue
         before, late = run.batch, run.watermark
         # Times between milliseconds too; before the first micro-batch there is no watermark but zero.

@@ -7,7 +7,6 @@ import threading
 import time as clock
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
 
 from muntin.duration import parse_duration
@@ -15,7 +14,7 @@ from muntin.errors import ManagerError
 from muntin.manager.asked import asked
 from muntin.manager.registry import Registry, Version
 from muntin.manager.sink import Folder, local, sink_of
-from muntin.manager.status import Change, Status
+from muntin.manager.status import Change, Status, seen_in
 from muntin.query import windows as declare
 from muntin.share.subsume import subsume_windows
 from muntin.stream.version import VERSION
@@ -136,32 +135,10 @@ class Manager:
     def status(self) -> Status:
         """Say what runs, from when on, and how the stream does; it does not wait for a change under way."""
         version, query = self._registry.version, self._query
-        progress = None if query is None else query.lastProgress
         state, failure = self._state(query)
-        said: dict[str, Any] = {"batch": version.now.batch, "watermark": version.now.watermark}
-        if progress is not None:
-            said["batch"] = progress["batchId"]
-            mark = progress["eventTime"].get("watermark")
-            said["watermark"] = said["watermark"] if mark is None else _micros(mark)
-        rows = None if progress is None else progress.get("processedRowsPerSecond")
-        kept = {} if progress is None else progress["observedMetrics"].get("muntin_state", {})
-        # A row where Spark is classic, a dict over Connect: both may lack it.
-        slices = dict(kept.asDict() if hasattr(kept, "asDict") else kept).get("slices")
-        operators = [] if progress is None else progress["stateOperators"]
-        used = sum(each["customMetrics"].get("rocksdbSstFileSize", 0) for each in operators) if operators else None
-        return Status(
-            state,
-            version.number,
-            version.queries,
-            said["batch"],
-            said["watermark"],
-            rows,
-            slices,
-            used,
-            tuple(self._pauses),
-            dict(self._first_rows),
-            failure,
-        )
+        seen = seen_in(None if query is None else query.lastProgress, version.now)
+        pauses, first = tuple(self._pauses), dict(self._first_rows)
+        return Status(state, version.number, version.queries, *seen, pauses, first, failure)
 
     def explain(self) -> str:
         """Say what the queries share: the windows that are computed, how, and which lie within which."""
@@ -247,19 +224,18 @@ class Manager:
         from muntin.spark.managed import position
 
         # All that can be wrong with queries shows here, while the stream still runs.
-        prepared = self._prepared(queries)
+        prepared, before = self._prepared(queries), self._registry.version
+        shape = None if prepared is None else prepared.shape(self._retain)
+        before.check(shape)
         ran = self._query is not None
         halted = self._halt()
-        now = position(self._folder / _SPARK, self._late)
-        before = self._registry.version
-        version = before.followed(queries, now, None if prepared is None else prepared.shape(self._retain))
-        self._registry.write(version)
         try:
+            now = position(self._folder / _SPARK, self._late)
+            version = before.followed(queries, now, shape)
+            self._registry.write(version)
             self._start(version, prepared)
         except Exception as error:
-            # Nothing ran by the new version yet: the one before still goes with the state.
-            self._registry.write(replace(before, number=version.number + 1, forms=version.forms))
-            self._start(self._registry.version, self._prepared(before.queries))
+            self._restore(before)
             msg = f"{query.name} could not be {done}, and all runs as before: {error}"
             raise ManagerError(msg) from error
         pause = self._pause(halted) if ran and self._query is not None else None
@@ -270,15 +246,36 @@ class Manager:
         kept = next((each for each in version.queries if each.name == query.name), query)
         return Change(done, kept, version.number, pause)
 
+    def _restore(self, before: Version) -> None:
+        """Go on with the version before: nothing ran by the new one yet, so the old still goes with the state."""
+        now = self._registry.version
+        if now is not before:
+            self._registry.write(replace(before, number=now.number + 1, forms=now.forms))
+        self._start(self._registry.version, self._prepared(before.queries))
+
     def _recover(self) -> None:
         """Go on with the queries that are on disk."""
-        version = self._registry.version
-        if version.running:
-            from muntin.spark.managed import check
+        from muntin.spark.managed import check, position
 
+        version, now = self._registry.version, position(self._folder / _SPARK, self._late)
+        if now.batch < version.now.batch:
+            msg = (
+                f"the registry in {self._folder} was written after micro-batch {version.now.batch}, and Spark's own "
+                f"checkpoint beside it has come to {now.batch}: it is gone, or older. Put it back, or start with a new "
+                "checkpoint and a new sink"
+            )
+            raise ManagerError(msg)
+        if version.running:
             for query in version.running:
                 check(self._events, query)
-            self._start(version, self._prepared(version.queries))
+            prepared = self._prepared(version.queries)
+            assert prepared is not None
+            shape = prepared.shape(self._retain)
+            if not version.fits(shape):
+                # Another `retain`: windows that come later must not count on slices that are gone by then.
+                self._registry.write(version.followed(version.queries, now, shape))
+            self._start(self._registry.version, prepared)
+        version = self._registry.version
         _LOG.info("%s: version %d, %d queries, %d of them running", self._folder, version.number,
                   len(version.queries), len(version.running))  # fmt: skip
 
@@ -294,13 +291,6 @@ class Manager:
         self._query = None
         if prepared is None:
             return
-        found = tuple(column for column, _ in prepared.columns)
-        if prepared.columns != version.forms[version.form]:
-            msg = (
-                f"the stream's columns are not what they were: the partials {', '.join(found)} have other types now. "
-                "Give the stream the columns it had, or start with a new checkpoint"
-            )
-            raise ManagerError(msg)
         checkpoint = self._folder / _SPARK
         clear_torn(checkpoint)
         if isinstance(self._sink, Folder):
@@ -343,7 +333,7 @@ class Manager:
         query, patience = self._query, clock.monotonic() + _PATIENCE
         while clock.monotonic() < patience:
             self._check()
-            if query.status["isTriggerActive"] or query.lastProgress is not None:
+            if query.status["isTriggerActive"] or query.lastProgress is not None or not query.isActive:
                 return clock.monotonic() - halted
             clock.sleep(_LOOK)
         return None
@@ -368,6 +358,8 @@ class Manager:
             return "idle", ""
         if query.isActive or query is not self._query:
             return "running", ""
+        if "availableNow" in self._trigger and query.exception() is None:
+            return "idle", ""
         from muntin.spark.managed import failure
 
         self._failure = self._failure or failure(query)
@@ -399,10 +391,3 @@ def _trigger(given: str | timedelta) -> dict[str, Any]:
 def _batch(query: Any) -> int:
     progress = query.lastProgress
     return -1 if progress is None else int(progress["batchId"])
-
-
-def _micros(text: str) -> int:
-    from datetime import datetime, timedelta
-
-    since = datetime.fromisoformat(text.replace("Z", "+00:00")) - datetime(1970, 1, 1, tzinfo=UTC)
-    return since // timedelta(microseconds=1)

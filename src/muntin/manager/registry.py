@@ -8,6 +8,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from muntin.duration import format_duration
 from muntin.errors import ManagerError, StateError
 from muntin.manager.asked import Asked
 from muntin.manager.history import Epoch, Position, edges_of, first_start, pruned, reach_of
@@ -37,6 +38,11 @@ class Shape:
     needs: Mapping[str, frozenset[str]]
     """The columns that each query needs."""
     retain: int
+
+    def epoch(self, horizon: int | None) -> Epoch:
+        """Say how slices are cut and kept from a horizon on."""
+        names = frozenset(name for name, _ in self.columns)
+        return Epoch(horizon, edges_of(self.cut), names, reach_of(self.computed, self.retain))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +77,28 @@ class Version:
                 needs = shape.needs[query.name]
                 query = query.started([first_start(window, needs, self.epochs, now) for window in query.windows])
             placed.append(query)
+        self.check(shape)
         forms = self.forms if shape.columns in self.forms else (*self.forms, shape.columns)
-        names = frozenset(name for name, _ in shape.columns)
-        epoch = Epoch(now.horizon, edges_of(shape.cut), names, reach_of(shape.computed, shape.retain))
         # As long as no event has come, there is nothing that an earlier version could have left.
         earlier = () if now.horizon is None else pruned(self.epochs, now)
-        return Version(self.number + 1, tuple(placed), now, forms, forms.index(shape.columns), (*earlier, epoch))
+        epochs = (*earlier, shape.epoch(now.horizon))
+        return Version(self.number + 1, tuple(placed), now, forms, forms.index(shape.columns), epochs)
+
+    def fits(self, shape: Shape) -> bool:
+        """Tell whether slices are as the last version left them: not, where they are kept for another time now."""
+        last = self.epochs[-1]
+        return shape.columns == self.forms[self.form] and shape.epoch(last.horizon) == last
+
+    def check(self, shape: Shape | None) -> None:
+        """Refuse partials of another type than slices in the state may have."""
+        known = {name: kind for form in self.forms for name, kind in form}
+        for name, kind in () if shape is None else shape.columns:
+            if known.get(name, kind) != kind:
+                msg = (
+                    f"the stream's columns are not what they were: the partial {name} was {known[name]} and is {kind} "
+                    "now. Give the stream the columns it had, or start with a new checkpoint"
+                )
+                raise ManagerError(msg)
 
     def find(self, name: str) -> Asked:
         """Find a query."""
@@ -168,7 +190,7 @@ class Registry:
         try:
             said: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             digest = said.pop("sha256")
-        except (ValueError, KeyError, AttributeError) as error:
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
             msg = f"{path} cannot be read: {error}. Put it back from a copy"
             raise StateError(msg) from error
         if said.get("format") != FORMAT:
@@ -181,7 +203,9 @@ class Registry:
             msg = f"{path} is damaged: its contents do not go with their checksum. Put it back from a copy"
             raise StateError(msg)
         if said["identity"] != self.identity:
-            told = difference(said["identity"], self.identity, "Go on as before, or start with a new checkpoint")
+            told = difference(
+                _named(said["identity"]), _named(self.identity), "Go on as before, or start with a new checkpoint"
+            )
             raise ManagerError(told.replace("belongs to another query", "is of another manager"))
         return Version.from_dict(said)
 
@@ -211,9 +235,13 @@ def _locked(folder: Path) -> int:
     except ImportError as error:
         msg = "a manager locks its checkpoint by flock, which this system does not have: run it on Linux or macOS"
         raise ManagerError(msg) from error
-    folder.mkdir(parents=True, exist_ok=True)
     lock = folder / "lock"
-    number = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        number = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        msg = f"cannot keep the registry in {folder}: {error.strerror}. Give a checkpoint that may be written to"
+        raise ManagerError(msg) from error
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -227,6 +255,12 @@ def _locked(folder: Path) -> int:
     os.ftruncate(number, 0)
     os.write(number, f"{os.getpid()}\n".encode())
     return number
+
+
+def _named(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Write an identity as people read it."""
+    late = identity.get("watermark")
+    return {**identity, "watermark": format_duration(late)} if isinstance(late, int) else dict(identity)
 
 
 def _digest(body: Mapping[str, Any]) -> str:

@@ -28,12 +28,27 @@ class Folder:
         rows.write.mode("overwrite").parquet(str(self.folder / name / f"{_BATCH}{batch:010}"))
 
     def read(self, spark: Any, name: str) -> Any:
-        """Read what a query has given so far: only micro-batches that are whole."""
+        """Read what a query has given so far: only micro-batches that are whole.
+
+        One that was dropped and registered anew may have other columns since: those of all, null where they were not.
+        """
         whole = sorted(path.parent for path in (self.folder / name).glob(f"{_BATCH}*/_SUCCESS"))
         if not whole:
             msg = f"{name} has given no rows yet in {self.folder}"
             raise ManagerError(msg)
-        return spark.read.parquet(*map(str, whole))
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        from muntin.spark.reason import reason
+
+        try:
+            return spark.read.option("mergeSchema", True).parquet(*map(str, whole))
+        except (PySparkException, Py4JError) as error:
+            msg = (
+                f"the rows of {name} cannot be read as one table, as it was registered with columns of other types "
+                f"before: {reason(error)} Read the micro-batches in {self.folder / name} one by one"
+            )
+            raise ManagerError(msg) from error
 
     def refuse_rows(self) -> None:
         """Refuse a folder with rows of a manager that had another checkpoint: micro-batches have the same numbers."""
@@ -45,10 +60,23 @@ class Folder:
             raise ManagerError(msg)
 
     def clear(self, after: int) -> None:
-        """Remove what micro-batches left that were not done: another version of the queries may run them now."""
-        for path in self.folder.glob(f"*/{_BATCH}*"):
-            number = path.name.removeprefix(_BATCH)
-            if number.isdigit() and int(number) > after:
+        """Remove what a micro-batch left that was not done: another version of the queries may run it now.
+
+        Only the one after the last that was done can be such: rows of later ones were given by another checkpoint, or
+        by this one before it was put back from a copy, and are refused, not removed.
+        """
+        found = {path: path.name.removeprefix(_BATCH) for path in self.folder.glob(f"*/{_BATCH}*")}
+        numbers = {path: int(number) for path, number in found.items() if number.isdigit()}
+        last = max(numbers.values(), default=after)
+        if last > after + 1:
+            msg = (
+                f"the sink {self.folder} has rows of micro-batch {last}, and the checkpoint has come to {after}: it is "
+                "older than the rows, or another's. Put the checkpoint back that goes with them, or start with a new "
+                "checkpoint and a folder without rows"
+            )
+            raise ManagerError(msg)
+        for path, number in numbers.items():
+            if number > after:
                 shutil.rmtree(path)
 
 

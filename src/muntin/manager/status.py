@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from muntin.manager.asked import Asked
-    from muntin.manager.history import Start
+    from muntin.manager.history import Position, Start
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -32,6 +32,37 @@ def told(start: Start) -> str:
     if start.at is None:
         return "from the first event"
     return f"from {moment(start.at)}{', by retained slices' if start.retained else ''}"
+
+
+class Seen(NamedTuple):
+    """How far a stream is, by what Spark says of its last micro-batch."""
+
+    batch: int
+    watermark: int | None
+    rows_per_second: float | None
+    slices: int | None
+    state_bytes: int | None
+
+
+def seen_in(progress: Any, before: Position) -> Seen:
+    """Read what Spark says of a micro-batch; where it says nothing yet, how far the stream had come before.
+
+    >>> from muntin.manager.history import Position
+    >>> seen_in(None, Position(7, 60_000_000))
+    Seen(batch=7, watermark=60000000, rows_per_second=None, slices=None, state_bytes=None)
+    """
+    if progress is None:
+        return Seen(before.batch, before.watermark, None, None, None)
+    mark = progress["eventTime"].get("watermark")
+    kept = progress["observedMetrics"].get("muntin_state", {})
+    # A row where Spark is classic, a dict over Connect: both may lack it.
+    slices = dict(kept.asDict() if hasattr(kept, "asDict") else kept).get("slices")
+    operators = progress["stateOperators"]
+    used = sum(each["customMetrics"].get("rocksdbSstFileSize", 0) for each in operators) if operators else None
+    watermark = (
+        before.watermark if mark is None else (datetime.fromisoformat(mark) - _EPOCH) // timedelta(microseconds=1)
+    )
+    return Seen(progress["batchId"], watermark, progress.get("processedRowsPerSecond"), slices, used)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 from itertools import accumulate
@@ -36,6 +37,13 @@ class Workload:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 msg = f"{name} must be a whole number from 1, got {value!r}"
                 raise WindowError(msg)
+        if not 0 < self.rate < math.inf:
+            msg = f"rate must be a number of events above 0, got {self.rate!r}"
+            raise WindowError(msg)
+        # Beyond a hundred one slide alone is ever drawn, and floats have no number for the others' weights.
+        if not -100 <= self.skew <= 100:
+            msg = f"skew must be a number from -100 to 100, got {self.skew!r}"
+            raise WindowError(msg)
 
     def windows(self, seed: int) -> tuple[Window, ...]:
         """Draw the queries; a seed always gives the same."""

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from muntin.declare.query import RESERVED
+from muntin.duration import format_duration
 from muntin.errors import QueryError
 from muntin.spark.reason import reason
 from muntin.spark.recipes.catalog import known, recipe
@@ -92,10 +93,8 @@ class Bound(Clock):
 
 def bind(query: WindowQuery) -> Bound:
     """Find a query's columns in its DataFrame; a clear error before any job starts."""
-    source: DataFrame = query.source
-    _check_columns(query, source.columns)
-    if query.watermark is not None and source.isStreaming:
-        source = source.withWatermark("`" + query.time.replace("`", "``") + "`", f"{query.watermark} microseconds")
+    _check_columns(query, query.source.columns)
+    source = watermarked(query.source, query.time, query.watermark)
     clock = clock_of(source, query.time)
     micros = clock.micros
     recipes: dict[str, Recipe] = {}
@@ -114,6 +113,30 @@ def bind(query: WindowQuery) -> Bound:
     _check_results(source, {name: found.native for name, found in recipes.items()})
     events = source.where(clock.time.isNotNull())
     return Bound(clock.time, clock.ntz, query, events, T.StructType(kept_keys), recipes, custom, types)
+
+
+def watermarked(source: DataFrame, time: str, delay: int | None) -> DataFrame:
+    """Give a stream its watermark, unless it has that already; refuse another, which Spark does not let be set anew."""
+    if delay is None or not source.isStreaming:
+        return source
+    there = watermark_of(source, time)
+    if there is None:
+        return source.withWatermark("`" + time.replace("`", "``") + "`", f"{delay} microseconds")
+    if there != delay:
+        msg = (
+            f"the stream has a watermark of {format_duration(there)} on {time!r} already, and "
+            f"{format_duration(delay)} is asked for: Spark takes one. Give the stream without withWatermark, or ask "
+            "for the one that it has"
+        )
+        raise QueryError(msg)
+    return source
+
+
+def watermark_of(source: DataFrame, time: str) -> int | None:
+    """Find how late events may be by a stream's own watermark, in microseconds; None where it has none."""
+    tagged = next((each for each in source.schema.fields if each.name.lower() == time.lower()), None)
+    delay = None if tagged is None else (tagged.metadata or {}).get("spark.watermarkDelayMs")
+    return None if delay is None else int(delay) * 1000
 
 
 def clock_of(source: DataFrame, time: str) -> Clock:

@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 
 from muntin.declare.query import WINDOW, WINDOW_ID
 from muntin.errors import QueryError
-from muntin.spark.bound import field
+from muntin.spark.bound import field, watermark_of, watermarked
 from muntin.spark.panes import quoted
 from muntin.spark.recipes.coding import ntz_from_micros, ntz_micros
 
@@ -41,14 +41,16 @@ def check(asked: WindowJoin) -> None:
     if one != two:
         msg = f"the times are of type {one.simpleString()} and {two.simpleString()}: cast one to the other's type"
         raise QueryError(msg)
-    if asked.left.isStreaming and asked.watermark is None:
+    for frame, time in zip((asked.left, asked.right), asked.times, strict=True):
+        if not frame.isStreaming or watermark_of(watermarked(frame, time, asked.watermark), time) is not None:
+            continue
         msg = "a join of streams must know how late events may be, or its state would only grow: pass watermark='10s'"
         raise QueryError(msg)
 
 
 def shared(asked: WindowJoin) -> DataFrame:
     """Join once, for the longest window, and derive all windows from the pairs."""
-    left, right = _sides(asked)
+    left, right = _sides(asked, asked.reach)
     near = [quoted(f"_mt_left_{place}") == quoted(f"_mt_right_{place}") for place in range(len(asked.on))]
     if asked.nested:
         widest = max(asked.windows, key=lambda window: window.range)
@@ -96,7 +98,7 @@ def native(asked: WindowJoin) -> DataFrame:
         times = [f"{length} microseconds" for length in (window.range, window.slide, window.offset)]
         left, right = (
             frame.withColumn(f"_mt_{side}_w", F.window(F.col(f"_mt_{side}"), *times))
-            for side, frame in zip(_SIDES, _sides(asked), strict=True)
+            for side, frame in zip(_SIDES, _sides(asked, 0), strict=True)
         )
         same = [F.col("_mt_left_w") == F.col("_mt_right_w")]
         same += [quoted(f"_mt_left_{place}") == quoted(f"_mt_right_{place}") for place in range(len(asked.on))]
@@ -111,12 +113,16 @@ def native(asked: WindowJoin) -> DataFrame:
     return reduce(lambda x, y: x.unionAll(y), found)
 
 
-def _sides(asked: WindowJoin) -> list[DataFrame]:
-    """Give both sides the same form: the keys, the time, and all but the keys in a struct."""
+def _sides(asked: WindowJoin, more: int) -> list[DataFrame]:
+    """Give both sides the same form: the keys, the time, and all but the keys in a struct.
+
+    Spark drops an event that is behind the watermark before it meets another by its time, and one of a window only when
+    the window is over: a watermark that comes later by the longest window, `more`, drops none that a window waits for.
+    """
     found = []
     for side, frame, time in zip(_SIDES, (asked.left, asked.right), asked.times, strict=True):
-        if frame.isStreaming and asked.watermark is not None:
-            frame = frame.withWatermark(time, f"{asked.watermark} microseconds")
+        if asked.watermark is not None and watermark_of(frame, time) is None:
+            frame = watermarked(frame, time, asked.watermark + more)
         keys = [field(frame, name).alias(f"_mt_{side}_{place}") for place, name in enumerate(asked.on)]
         others = [field(frame, name).alias(name) for name in frame.columns if name not in asked.on]
         taken = frame.select(*keys, field(frame, time).alias(f"_mt_{side}"), F.struct(*others).alias(side))

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from muntin.aggregate import catalog as agg
-from muntin.declare.query import WINDOW, WINDOW_ID
 from muntin.errors import ManagerError, QueryError
 from muntin.manager.history import Position
 from muntin.manager.registry import Shape
-from muntin.many_stream import QUERY
+from muntin.many_stream import QUERY, check_keys
 from muntin.physical.streaming import assemblies, slice_rate
 from muntin.query import Query
 from muntin.share.together import together
@@ -139,7 +136,7 @@ def build(prepared: Prepared, version: Version, identity: Mapping[str, Any], ret
     running = {query.name: query for query in version.running}
     part = replace(part, members=tuple(member for member in part.members if member.name in running))
     firsts: dict[str, list[int | None]] = {window.id: [] for window in part.windows}
-    own: list[tuple[str, str, str, int]] = []
+    own: dict[tuple[str, str], int] = {}
     for member in part.members:
         query = running[member.name]
         starts = {window.id: start.at for window, start in zip(query.windows, query.starts, strict=True)}
@@ -147,7 +144,7 @@ def build(prepared: Prepared, version: Version, identity: Mapping[str, Any], ret
             at = starts[called]
             firsts[there].append(at)
             if at is not None:
-                own.append((member.name, called, there, at))
+                own[member.name, called] = at
     since = {there: None if None in ats else min(at for at in ats if at is not None) for there, ats in firsts.items()}
     managed = Managed(
         prepared.cuts,
@@ -160,18 +157,9 @@ def build(prepared: Prepared, version: Version, identity: Mapping[str, Any], ret
     width = common_measure(prepared.windows)
     pane = (width, part.windows[0].offset % width)
     trees = [number for number, each in enumerate(assemblies(part.windows)) if each.tree]
-    rows = marked(
-        part, (bound.query.keys,), stream(lay_out(bound, trees, pane, "append", identity["buckets"], managed))
-    )
+    rows = stream(lay_out(bound, trees, pane, "append", identity["buckets"], managed))
     # A window that several queries ask for is computed from where the first of them has it.
-    early = [
-        (F.col(QUERY) == name)
-        & (F.col(WINDOW_ID) == called)
-        & (F.col(WINDOW)["start"] < bound.instant(F.lit(at).cast("bigint")))
-        for name, called, there, at in own
-        if since[there] is None or since[there] != at
-    ]
-    return rows.where(~reduce(lambda x, y: x | y, early)) if early else rows
+    return marked(part, (bound.query.keys,), rows, own, bound.instant)
 
 
 def start(
@@ -183,9 +171,8 @@ def start(
         kept = batch.persist()
         try:
             there = {row[0] for row in kept.select(QUERY).distinct().collect()}
-            for name, frame in parted(part, kept).items():
-                if name in there:
-                    sink(name, frame, number)
+            for name, frame in parted(part, kept, there).items():
+                sink(name, frame, number)
         finally:
             kept.unpersist()
 
@@ -231,6 +218,7 @@ def default_buckets(events: Events, buckets: int | None) -> int:
 
 def key_types(events: Events) -> list[str]:
     """Name the keys and their types; a stream without them, or without its time, is refused."""
+    check_keys(events.keys)
     # Counting needs no column of its own.
     bound = bind(
         Query(events.source, events.time, events.keys, (tumbling("1s"),), (("n", agg.count()),), events.watermark)

@@ -12,6 +12,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from muntin.errors import QueryError
 from muntin.kernels.sweep import Lane
+from muntin.spark.bound import watermark_of
 from muntin.spark.crossing import HEAD, in_panes, key_fields, key_names
 from muntin.spark.custom import ObjectColumns, object_aggregate
 from muntin.spark.panes import PANE, Grid, parts_of
@@ -211,8 +212,7 @@ def check_buckets(buckets: int) -> int:
 def check_watermark(bound: Bound) -> None:
     """Refuse a stream that does not say how late its events may be."""
     query = bound.query
-    time = next((field for field in bound.events.schema.fields if field.name.lower() == query.time.lower()), None)
-    if time is None or "spark.watermarkDelayMs" not in (time.metadata or {}):
+    if watermark_of(bound.events, query.time) is None:
         msg = (
             f"the stream has no watermark on {query.time!r}, so no window would ever be complete. "
             "Say how late events may be: windows(..., watermark='10 minutes')"

@@ -19,6 +19,7 @@ _NAMED: Final = {
     "buckets": "the number of buckets (stream(buckets=...), by default from spark.sql.shuffle.partitions)",
     "mode": "the output mode",
     "version": "the version of the state",
+    "manager": "the version of the manager's state",
     "input": "the input",
     "time": "the time of the events",
     "closed": "the end of a window that belongs to it",
