@@ -20,6 +20,7 @@ from muntin.commands.manage import drop, register, resume, status, stop, suspend
 from muntin.commands.plan import plan
 from muntin.commands.run import run
 from muntin.commands.serve import serve
+from muntin.commands.signals import NAMES
 from muntin.commands.studio import studio
 from muntin.commands.verbose import verbose_option
 from muntin.errors import MuntinError, RunError, SqlError
@@ -88,8 +89,9 @@ def _refusing() -> Iterator[None]:
         raise kind(msg) from error
     except KeyboardInterrupt as error:
         # click would say that it was aborted, and end as if the work had failed.
-        click.echo("muntin: stopped by Ctrl-C", err=True)
-        raise click.exceptions.Exit(signalled(signal.SIGINT)) from error
+        by = error.args[0] if error.args else signal.SIGINT
+        click.echo(f"muntin: stopped by {NAMES[by]}", err=True)
+        raise click.exceptions.Exit(signalled(by)) from error
     except click.UsageError as error:
         hint = f". See `{error.ctx.command_path} --help`" if error.ctx else ""
         msg = error.format_message().rstrip(".") + hint

@@ -44,7 +44,7 @@ def _names(context: click.Context, parameter: click.Parameter, begun: str) -> li
       muntin bench table1 --events 1000000 --out report/
       muntin bench gap --quick --json | jq .tables
 
-    {exits(0, 1, 2, 130)}
+    {exits(0, 1, 2, 130, 143)}
     """,
 )
 @click.argument("name", required=False, shell_complete=_names)

@@ -18,6 +18,7 @@ from muntin.errors import MuntinError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+    from types import FrameType
 
 PAGE = "index.html"
 SUMMARY = "all.json"
@@ -103,7 +104,11 @@ def _ended_in_order() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt(signal.Signals(number))
+
+    before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
     finally:
