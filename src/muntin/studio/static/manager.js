@@ -106,8 +106,18 @@ function dropSurely(name) {
   }, { once: true });
 }
 
-async function change(verb, said) {
-  if (busy) return;
+// One after the other, in the order asked: a change that waits must not be lost. The same one asked twice is one.
+const waiting = new Set();
+let turn = Promise.resolve();
+
+function change(verb, said) {
+  const asked = `${verb} ${said.name}`;
+  if (waiting.has(asked)) return;
+  waiting.add(asked);
+  turn = turn.then(() => carryOut(verb, said)).finally(() => waiting.delete(asked));
+}
+
+async function carryOut(verb, said) {
   busy = true;
   $('page-manager').setAttribute('aria-busy', 'true');
   $('manager-said').textContent = `${verb} ${said.name}: after the micro-batch that runs …`;
