@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
-from muntin.spark.panes import PANE, floor_div, key_columns
+from muntin.spark.panes import PANE, Grid, key_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from muntin.spark.bound import Bound
-    from muntin.spark.panes import Grid, Parts
+    from muntin.spark.panes import Parts
 
 PRESENT: Final = "_mt_h"
 """Which panes of a pack have an event: a bit for each place."""
@@ -26,13 +26,13 @@ _PLACE: Final = "_mt_i"
 
 def packs(bound: Bound, grid: Grid, parts: Parts, width: int) -> DataFrame:
     """Aggregate the events of each key and pack: keys, the pack's number, its present panes, each partial by place."""
-    since = bound.micros - grid.offset if grid.offset else bound.micros
-    long = grid.width * width
-    place = F.call_function("div", F.pmod(since, F.lit(long)), F.lit(grid.width))
+    # A pack is a pane of a coarser grid.
+    whole = Grid(grid.width * width, grid.offset)
+    place = F.call_function("div", F.pmod(grid.since(bound.micros), F.lit(whole.width)), F.lit(grid.width))
     # What an event gives is computed once, before it is compared with every place.
     singles = [part.single.alias(column) for column, part in parts.values() if part.single is not None]
     events = bound.events.select(
-        *bound.keys, floor_div(since, long).alias(PANE), place.cast("int").alias(_PLACE), *singles
+        *bound.keys, whole.pane(bound.micros).alias(PANE), place.cast("int").alias(_PLACE), *singles
     )
     bit = F.call_function("shiftleft", F.lit(1).cast("bigint"), F.col(_PLACE))
     made = [

@@ -31,8 +31,11 @@ class Grid:
 
     def pane(self, micros: Column) -> Column:
         """Find the pane of a time, before 1970 too: `div` rounds towards zero, so the rest is taken off first."""
-        shifted = micros - self.offset if self.offset else micros
-        return floor_div(shifted, self.width)
+        return floor_div(self.since(micros), self.width)
+
+    def since(self, micros: Column) -> Column:
+        """Count a time from where pane 0 begins."""
+        return micros - self.offset if self.offset else micros
 
     def start(self, pane: Column) -> Column:
         """Find where a pane begins, in microseconds."""

@@ -58,6 +58,7 @@ def sweep(
     marks = [*keys, F.col(PANE)]
     if coarse is not None:
         reach = max(window.range for window in counted)
+        assert coarse % pack == 0, f"buckets of {coarse} panes cut packs of {pack} in two"
         # A pack goes where its first pane does, and its last.
         buckets = last_buckets(F.col(PANE) * pack, coarse, reach + pack - 1)
         rows = rows.withColumn(BUCKET, F.explode(buckets))
