@@ -25,6 +25,8 @@ _MEANING = {
     "exchange": "us: a grouped row sent and grouped again",
     "copy": "us: a row copied for one more window",
     "enter": "us: a pane handed to Python",
+    "place": "us: an event compared with a place of its pack of panes",
+    "cell": "us: a place of a pack handed to Python",
     "leave": "us: a window handed back",
     "branch": "ms: one more branch",
     "stage": "ms: one more exchange",
