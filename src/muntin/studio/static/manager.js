@@ -27,6 +27,10 @@ export function begin(checkpoint) {
   });
   for (const id of ['column', 'key']) $(id).addEventListener('change', () => look());
   $('manager-explain-box').addEventListener('toggle', explain);
+  // Not the dialog's close event: it comes late, and may meet the dialog opened again for another query.
+  $('sure').querySelector('form').addEventListener('submit', (event) => {
+    if (event.submitter.value === 'yes') change('drop', { name: toDrop });
+  });
   document.addEventListener('visibilitychange', () => look());
 }
 
@@ -97,13 +101,12 @@ function row(query) {
     make('td', {}, make('div', { class: 'actions' }, other, action('drop', 'Drop'))));
 }
 
+let toDrop;
+
 function dropSurely(name) {
+  toDrop = name;
   $('sure-text').textContent = `${name} gives no more rows. Those that it gave stay.`;
-  $('sure').returnValue = 'no';
   $('sure').showModal();
-  $('sure').addEventListener('close', () => {
-    if ($('sure').returnValue === 'yes') change('drop', { name });
-  }, { once: true });
 }
 
 // One after the other, in the order asked: a change that waits must not be lost. The same one asked twice is one.
