@@ -17,8 +17,8 @@ setup: ## make .venv, install the locked packages, find or install Java 17+
 demo: setup ## run ten windows over made-up sensors both ways on local Spark, into report/demo
 	$(with_spark) $(bin)/muntin demo
 
-test: setup ## run all tests
-	$(with_spark) $(bin)/python -m pytest
+test: setup ## run all tests, in two processes
+	$(with_spark) $(bin)/python -m pytest -n 2 --dist loadfile
 
 check: lint ## lint, check types, run the fast tests
 	$(with_spark) $(bin)/python -m pytest -m "not slow"

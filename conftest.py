@@ -1,4 +1,4 @@
-"""One Spark session for the whole test run, also for the documents whose examples need one."""
+"""One Spark session for each process of the test run, also for the documents whose examples need one."""
 
 from __future__ import annotations
 

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from muntin.errors import QueryError
+from muntin.many_panes import over_panes
 from muntin.many_plan import ManyPlan, Tree, Weighed
 from muntin.many_stream import ManyStreamPlan, plan_streams
+from muntin.physical.choose import MARGIN
 from muntin.query import Query
 from muntin.share.together import Together, merged, together
 from muntin.table_plan import TablePlan
 
 if TYPE_CHECKING:
+    from muntin.many_panes import OverPanes
+    from muntin.many_plan import Base
     from muntin.physical.choose import Strategy
     from muntin.physical.statistics import Statistics
 
 _LOG: Final = logging.getLogger(__name__)
-ManyOptimizer: TypeAlias = Literal["auto", "none", "full", "weave"]
+ManyOptimizer: TypeAlias = Literal["auto", "none", "full", "weave", "finest", "triweave"]
 # So many groups of queries are woven pair by pair; of more, only all together and each alone are weighed.
 _WOVEN: Final = 6
 
@@ -36,7 +41,9 @@ def plan(
     Queries come in a list (and are called q1, q2, ...) or by name. Those with the same keys may share: one scan, one
     aggregate of panes with the partials of all, windows and aggregates that are the same once. `optimizer` says which
     do: "none" plans each by itself, "full" all in one, "weave" merges two by two as long as that is expected to gain
-    (WeaveShare's greedy, with the cost of Spark's plans), and "auto" takes the cheapest of these.
+    (WeaveShare's greedy, with the cost of Spark's plans). Queries with other keys share too where panes of all windows
+    by all keys are kept and read in place of the events: "finest" then computes all queries of the same keys as one,
+    and "triweave" merges them two by two (TriWeave: one partial aggregator, several trees). "auto" takes the cheapest.
     """
     named = _named(queries)
     if optimizer not in get_args(ManyOptimizer):
@@ -81,7 +88,7 @@ class _Planner:
     """Plans of queries taken together, each made once, with the statistics of its keys looked up once."""
 
     def __init__(self, strategy: Strategy, statistics: Statistics | None) -> None:
-        self._strategy, self._given = strategy, statistics
+        self.strategy, self._given = strategy, statistics
         self._known: dict[tuple[int, tuple[str, ...]], Statistics] = {}
         self._plans: dict[tuple[str, ...], TablePlan] = {}
 
@@ -93,12 +100,22 @@ class _Planner:
             one = first
             if len(part.members) > 1:
                 one = Query(first.source, first.time, first.keys, part.windows, part.aggregates, first.watermark)
-            place = (id(first.source), first.keys)
-            found = one.plan(strategy=self._strategy, statistics=self._given or self._known.get(place))
+            found = one.plan(strategy=self.strategy, statistics=self.statistics(one))
             assert isinstance(found, TablePlan)
-            self._known[place] = found.physical.statistics
             self._plans[part.names] = found
         return self._plans[part.names]
+
+    def statistics(self, query: Query) -> Statistics:
+        """Look at the events of a query, by its keys."""
+        from muntin.spark.bound import bind
+        from muntin.spark.statistics import statistics as look
+
+        if self._given is not None:
+            return self._given
+        place = (id(query.source), query.keys)
+        if place not in self._known:
+            self._known[place] = look(bind(query))
+        return self._known[place]
 
     def seconds(self, parts: Sequence[Together]) -> float:
         """Add up what parts are expected to take."""
@@ -116,14 +133,69 @@ def _plan_tables(
     }
     if optimizer in ("auto", "weave"):
         ways["weave"] = [part for cluster in clusters for part in _woven(cluster, planner)]
-    wanted = {way: parts for way, parts in ways.items() if optimizer in ("auto", way)}
-    seconds = {way: planner.seconds(parts) for way, parts in wanted.items()}
-    # Of equal costs the first: the fewest jobs.
-    best = min(seconds, key=lambda way: seconds[way])
-    _LOG.info("%d queries in %d trees (%s): %s", len(named), len(ways[best]), best,
-              ", ".join(f"{way} {cost:.3g} s" for way, cost in seconds.items()))  # fmt: skip
-    trees = tuple(Tree(part, planner.plan(part)) for part in ways[best])
-    return ManyPlan(named, best, trees, tuple(Weighed(way, len(ways[way]), seconds[way]) for way in seconds))
+    plans = {
+        way: ManyPlan(named, way, tuple(Tree(part, planner.plan(part)) for part in parts), ())
+        for way, parts in ways.items()
+        if optimizer in ("auto", way)
+    }
+    if optimizer in ("auto", "finest", "triweave"):
+        plans |= _over_panes(named, clusters, planner, optimizer)
+    # Of equal costs the first: the fewest jobs. Panes to be kept must be worth it, by more than estimates are off.
+    best = min(plans.values(), key=lambda found: found.seconds / (MARGIN if found.bases else 1))
+    _LOG.info("%d queries in %d trees (%s): %s", len(named), len(best.trees), best.optimizer,
+              ", ".join(f"{way} {found.seconds:.3g} s" for way, found in plans.items()))  # fmt: skip
+    weighed = tuple(Weighed(way, len(found.trees), found.seconds) for way, found in plans.items())
+    return replace(best, candidates=weighed)
+
+
+def _over_panes(
+    named: dict[str, Query], clusters: list[dict[str, Query]], planner: _Planner, optimizer: ManyOptimizer
+) -> dict[str, ManyPlan]:
+    """Plan queries over the same events by panes that are kept for all, and what cannot read these as in "full"."""
+    trees: dict[str, list[Tree]] = {way: [] for way in ("finest", "triweave") if optimizer in ("auto", way)}
+    bases: list[Base] = []
+    for same in _same_events(clusters):
+        over = over_panes(same, planner.strategy, planner.statistics) if len(same) > 1 else None
+        readers = () if over is None else over.base.names
+        apart = [Tree(part, planner.plan(part)) for part in map(together, _clusters(_without(same, readers)))]
+        for found in trees.values():
+            found += apart
+        if over is None:
+            continue
+        bases.append(over.base)
+        for cluster in _clusters({name: same[name] for name in readers}):
+            ways = {"finest": [together(cluster)]}
+            if "triweave" in trees:
+                ways["triweave"] = _woven(cluster, over)
+            for way, found in trees.items():
+                found += [Tree(over.part(part), over.plan(part)) for part in ways[way]]
+    if not bases and optimizer == "auto":
+        return {}
+    # With one tree there is nothing to keep panes for: that is "full".
+    return {
+        way: ManyPlan(named, way, tuple(found), (), tuple(bases))
+        for way, found in trees.items()
+        if len(found) > 1 or optimizer != "auto"
+    }
+
+
+def _without(named: Mapping[str, Query], names: Collection[str]) -> dict[str, Query]:
+    return {name: query for name, query in named.items() if name not in names}
+
+
+def _same_events(clusters: list[dict[str, Query]]) -> list[dict[str, Query]]:
+    """Put queries together that have the events and their time in common, whatever their keys."""
+    found: list[dict[str, Query]] = []
+    for cluster in clusters:
+        query = next(iter(cluster.values()))
+        for several in found:
+            other = next(iter(several.values()))
+            if query.time == other.time and same_events(query, other):
+                several |= cluster
+                break
+        else:
+            found.append(dict(cluster))
+    return found
 
 
 def _clusters(named: Mapping[str, Query]) -> list[dict[str, Query]]:
@@ -145,7 +217,7 @@ def same_events(x: Query, y: Query) -> bool:
     return x.source is y.source or bool(x.source.sameSemantics(y.source))
 
 
-def _woven(cluster: Mapping[str, Query], planner: _Planner) -> list[Together]:
+def _woven(cluster: Mapping[str, Query], planner: _Planner | OverPanes) -> list[Together]:
     """Merge two by two, the pair that gains most first, as long as a merge gains."""
     parts: list[Together] = []
     for name, query in cluster.items():

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from muntin.physical.plan import Estimate
     from muntin.query import Query
     from muntin.share.together import Member, Together
     from muntin.table_plan import TablePlan
+    from muntin.window.spec import Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,23 @@ class Tree:
 
     part: Together
     plan: TablePlan
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """Panes by the keys of several queries, kept for these to read in place of the events."""
+
+    keys: tuple[str, ...]
+    pane: Window
+    names: tuple[str, ...]
+    """The queries."""
+    estimate: Estimate
+    rows: DataFrame
+
+    @property
+    def by(self) -> str:
+        """The keys, as text."""
+        return ", ".join(self.keys) or "no key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +93,12 @@ class ManyPlan:
     optimizer: str
     trees: tuple[Tree, ...]
     candidates: tuple[Weighed, ...]
+    bases: tuple[Base, ...] = ()
 
     @property
     def seconds(self) -> float:
         """What the plan is expected to take."""
-        return sum(tree.plan.physical.seconds for tree in self.trees)
+        return sum(tree.plan.physical.seconds for tree in self.trees) + sum(b.estimate.seconds for b in self.bases)
 
     def run(self, *, keep: bool = True) -> Results:
         """Build a DataFrame for each query, by its name; rows are computed when first asked for.
@@ -90,13 +110,14 @@ class ManyPlan:
         from muntin.spark.apart import apart
 
         frames: dict[str, DataFrame] = {}
-        kept: list[DataFrame] = []
+        # Before the trees that read them are built: Spark looks for what is kept when a frame is made.
+        kept: list[DataFrame] = [base.rows.persist() for base in self.bases] if keep else []
         for tree in self.trees:
             rows = tree.plan.run()
-            if len(tree.part.members) == 1:
+            if tree.plan.query is tree.part.members[0].query:
                 frames[tree.part.members[0].name] = rows
                 continue
-            if keep:
+            if keep and len(tree.part.members) > 1:
                 rows = rows.persist()
                 kept.append(rows)
             frames |= {member.name: apart(member, rows) for member in tree.part.members}
@@ -114,12 +135,18 @@ class ManyPlan:
     def explain(self) -> str:
         """Say which queries share, what was weighed, and how each tree runs."""
         lines = self._weighed()
+        for base in self.bases:
+            lines += [
+                "",
+                f"panes of {base.pane.text(base.pane.range)} by {base.by}, kept for {', '.join(base.names)}: "
+                f"{base.estimate.panes:,.0f} rows, {base.estimate.seconds:.3g} s",
+            ]
         for number, tree in enumerate(self.trees, 1):
             part = tree.part
             lines += [
                 "",
-                f"tree {number}: {', '.join(part.names)}: {len(part.windows)} windows, "
-                f"{len(part.aggregates)} aggregates",
+                f"tree {number}: {', '.join(part.names)}: {counted(len(part.windows), 'window', 'windows')}, "
+                f"{counted(len(part.aggregates), 'aggregate', 'aggregates')}",
                 *(f"  {member.name}: {whose(member)}" for member in part.members if len(part.members) > 1),
                 "",
                 tree.plan.explain(),
@@ -132,15 +159,25 @@ class ManyPlan:
             "optimizer": self.optimizer,
             "seconds": self.seconds,
             "candidates": [{"optimizer": c.way, "trees": c.trees, "seconds": c.seconds} for c in self.candidates],
+            "panes": [
+                {
+                    "keys": list(base.keys),
+                    "width_us": base.pane.range,
+                    "queries": list(base.names),
+                    "rows": base.estimate.panes,
+                    "seconds": base.estimate.seconds,
+                }
+                for base in self.bases
+            ],
             "trees": [{"queries": list(tree.part.names), "plan": tree.plan.to_dict()} for tree in self.trees],
         }
 
     def _weighed(self) -> list[str]:
         return [
-            f"{len(self.queries)} queries in {len(self.trees)} trees ({self.optimizer}), expected to take "
-            f"{self.seconds:.3g} s",
+            f"{counted(len(self.queries), 'query', 'queries')} in {counted(len(self.trees), 'tree', 'trees')} "
+            f"({self.optimizer}), expected to take {self.seconds:.3g} s",
             *(
-                f"  {each.way:<6}{each.trees:>4} trees {each.seconds:>10.3g} s"
+                f"  {each.way:<8}{counted(each.trees, 'tree', 'trees'):>11} {each.seconds:>10.3g} s"
                 f"{'  chosen' if each.way == self.optimizer else ''}"
                 for each in self.candidates
             ),
@@ -154,7 +191,8 @@ class ManyPlan:
         return to_fragments("\n".join(self._weighed()), named)
 
     def __repr__(self) -> str:
-        return f"<plan of {len(self.queries)} queries in {len(self.trees)} trees>"
+        queries, trees = counted(len(self.queries), "query", "queries"), counted(len(self.trees), "tree", "trees")
+        return f"<plan of {queries} in {trees}>"
 
     def __str__(self) -> str:
         return self.explain()
@@ -164,3 +202,12 @@ def whose(member: Member) -> str:
     """Say what a query's windows and aggregates are called where it is computed."""
     windows = ", ".join(f"{own}={there}" for there, own in member.windows)
     return f"{windows}; {', '.join(f'{own}={there}' for own, there in member.aggregates.items())}"
+
+
+def counted(number: int, one: str, several: str) -> str:
+    """Write a number with what it counts.
+
+    >>> counted(1, "tree", "trees"), counted(1200, "query", "queries")
+    ('1 tree', '1,200 queries')
+    """
+    return f"{number:,} {one if number == 1 else several}"

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from muntin.aggregate.algebra import AggregateFunction
+    from muntin.api import LogicalPlan
     from muntin.logical.forest import Forest
     from muntin.logical.optimize import Optimizer
     from muntin.physical.statistics import Statistics
@@ -152,39 +154,44 @@ class Query(WindowQuery):
             logical = optimize(self.windows, self.functions, optimizer=optimizer, period="steady")
             return plan_stream(self, bound, logical, strategy)
         found = look(bound) if statistics is None else statistics
-        _LOG.info("statistics: %r, found in %.2f s", found, found.seconds)
-        # By the second, as users read it, unless the windows are finer than that.
-        unit = 1_000_000 if common_measure(self.windows) % 1_000_000 == 0 else read_unit(self.windows, None)
-        rate = max(found.rate * unit, 1e-9)
-        logical = optimize(self.windows, self.functions, optimizer=optimizer, rate=rate, unit=unit, period="steady")
-        forests: dict[tuple[str, ...], Forest] = {}
-
-        def forest(group: Group) -> Forest:
-            named = dict(self.aggregates)
-            functions = tuple(dict.fromkeys(named[name].function for name in group.names))
-            if group.names not in forests:
-                same = next((g for g in logical.groups if set(g.functions) == set(functions)), None)
-                forests[group.names] = (
-                    same
-                    or optimize(
-                        self.windows, functions, optimizer=optimizer, rate=rate, unit=unit, period="steady"
-                    ).groups[0]
-                ).forest
-            return forests[group.names]
-
-        groups = _groups(bound)
-        physical = choose(self.windows, groups, forest, strategy, found, load_constants())
-        for candidate in physical.candidates:
-            _LOG.debug("weighed %s for %s: %.3g s%s", candidate.name, ", ".join(candidate.aggregates),
-                       candidate.seconds, f" ({candidate.note})" if candidate.note else "")  # fmt: skip
-        for step in physical.steps:
-            _LOG.info("%s computes %s over %d windows: %s", step.way, ", ".join(step.aggregates),
-                      len(step.windows), step.reason)  # fmt: skip
-        return TablePlan(self, bound, logical, physical)
+        return plan_table(self, bound, found, optimizer, strategy)
 
     def explain(self) -> str:
         """Plan the query and explain the plan."""
         return self.plan().explain()
+
+
+def plan_table(
+    query: Query, bound: Bound, statistics: Statistics, optimizer: Optimizer = "auto", strategy: Strategy = "auto"
+) -> TablePlan:
+    """Plan a query over a table of which all is known that planning needs."""
+    _LOG.info("statistics: %r, found in %.2f s", statistics, statistics.seconds)
+    # By the second, as users read it, unless the windows are finer than that.
+    unit = 1_000_000 if common_measure(query.windows) % 1_000_000 == 0 else read_unit(query.windows, None)
+    rate = max(statistics.rate * unit, 1e-9)
+
+    def optimized(functions: Sequence[AggregateFunction]) -> LogicalPlan:
+        return optimize(query.windows, functions, optimizer=optimizer, rate=rate, unit=unit, period="steady")
+
+    logical = optimized(query.functions)
+    forests: dict[tuple[str, ...], Forest] = {}
+
+    def forest(group: Group) -> Forest:
+        named = dict(query.aggregates)
+        functions = tuple(dict.fromkeys(named[name].function for name in group.names))
+        if group.names not in forests:
+            same = next((g for g in logical.groups if set(g.functions) == set(functions)), None)
+            forests[group.names] = (same or optimized(functions).groups[0]).forest
+        return forests[group.names]
+
+    physical = choose(query.windows, _groups(bound), forest, strategy, statistics, load_constants())
+    for candidate in physical.candidates:
+        _LOG.debug("weighed %s for %s: %.3g s%s", candidate.name, ", ".join(candidate.aggregates),
+                   candidate.seconds, f" ({candidate.note})" if candidate.note else "")  # fmt: skip
+    for step in physical.steps:
+        _LOG.info("%s computes %s over %d windows: %s", step.way, ", ".join(step.aggregates),
+                  len(step.windows), step.reason)  # fmt: skip
+    return TablePlan(query, bound, logical, physical)
 
 
 def _groups(bound: Bound) -> list[Group]:

@@ -111,7 +111,7 @@ def test_a_value_comes_back(value: Any) -> None:
         [True, 1],
         [1, 1.0],
         [],
-        set("abc"),
+        {"abc"},
         frozenset({frozenset({1}), frozenset()}),
         {"b": 1, "a": [None]},
         Total(3, Decimal(5)),

@@ -53,7 +53,7 @@ def compare(plan: ManyPlan, queries: Mapping[str, Query]) -> None:
             check_equal(found[name].toArrow().to_pylist(), wanted, ["window_id", "window", *query.keys], name)
 
 
-@pytest.mark.parametrize("optimizer", ["auto", "none", "full", "weave"])
+@pytest.mark.parametrize("optimizer", ["auto", "none", "full", "weave", "finest", "triweave"])
 def test_each_query_has_the_rows_that_it_has_alone(spark: SparkSession, optimizer: Any) -> None:
     frame = frame_of(spark, draw_events(31, 300)).cache()
     queries = asked(frame)
@@ -64,6 +64,12 @@ def test_each_query_has_the_rows_that_it_has_alone(spark: SparkSession, optimize
         assert len(trees) == 5
     if optimizer == "full":
         assert trees == [["all"], ["kept", "long", "short"], ["other"]]
+    if optimizer in ("finest", "triweave"):
+        # A median has no partials: its query reads the events.
+        assert trees == [["all"], ["kept"], ["long", "short"], ["other"]]
+        (base,) = plan.bases
+        assert (base.keys, base.pane.range) == (("k_string", "k_int", "k_bool"), 10_000_000)
+        assert set(base.names) == {"short", "long", "other", "all"}
     compare(plan, queries)
     frame.unpersist()
 
@@ -90,7 +96,92 @@ def test_what_is_shared_is_computed_once(spark: SparkSession) -> None:
     assert totals == {"q1": 4950, "q2": 9900}
     assert seen.value == 100
     assert mt.plan([one, two], optimizer="full", statistics=known).to_dict()["trees"][0]["queries"] == ["q1", "q2"]
-    assert plan.explain().startswith("2 queries in 1 trees (full), expected to take")
+    assert plan.explain().startswith("2 queries in 1 tree (full), expected to take")
+
+
+@pytest.mark.parametrize("strategy", ["jvm", "arrow"])
+def test_every_aggregate_is_found_from_panes_by_more_keys(spark: SparkSession, strategy: Any) -> None:
+    frame = frame_of(spark, draw_events(35, 250)).cache()
+    asked = {
+        "n": agg.count(), "some": agg.count("v_double"), "total": agg.sum("v_int"), "money": agg.sum("v_money"),
+        "mean": agg.avg("v_double"), "mean_money": agg.avg("v_money"), "low": agg.min("v_string"),
+        "high": agg.max("v_double"), "spread": agg.stddev("v_int"), "one": agg.last("v_string"),
+        "at": agg.arg_max("v_string", "v_int"), "about": agg.approx_distinct("v_int"),
+        "kept": agg.sum("v_int", filter="v_byte > 0"), "any": agg.any("v_bool"),
+    }  # fmt: skip
+    windows = [hopping("1m", slide="20s"), tumbling("30s", offset="5s")]
+    queries = {
+        name: mt.windows(frame, time="ts", keys=keys).over(*windows).agg(**asked)
+        for name, keys in (("all", []), ("two", ["k_int", "k_string"]), ("one", ["k_string"]))
+    }
+    plan = mt.plan(queries, optimizer="finest", strategy=strategy)
+    assert isinstance(plan, ManyPlan)
+    (base,) = plan.bases
+    assert base.pane.range == 5_000_000
+    compare(plan, queries)
+    frame.unpersist()
+
+
+def test_events_are_read_once_for_queries_with_different_keys(spark: SparkSession) -> None:
+    seen = spark.sparkContext.accumulator(0)
+
+    def count(value: int) -> int:
+        seen.add(1)
+        return value
+
+    rows = [(f"2026-01-01 00:0{n % 5}:00", n % 3, n % 2, n) for n in range(120)]
+    frame = spark.createDataFrame(rows, "t string, device int, site int, v int").select(
+        F.to_timestamp("t").alias("ts"), "device", "site", F.udf(count, "int", useArrow=False)("v").alias("v")
+    )
+    queries = {
+        "both": mt.windows(frame, time="ts", keys=["device", "site"]).over(tumbling("1m")).agg(total=agg.sum("v")),
+        "site": mt.windows(frame, time="ts", keys="site").over(tumbling("5m")).agg(total=agg.sum("v")),
+        "none": mt.windows(frame, time="ts").over(hopping("2m", slide="1m")).agg(total=agg.sum("v")),
+    }
+    plan = mt.plan(queries, optimizer="finest", strategy="native")
+    seen.value = 0
+    with plan.run() as found:
+        totals = {name: each.groupBy().sum("total").collect()[0][0] for name, each in found.items()}
+    assert totals == {"both": 7140, "site": 7140, "none": 14280}
+    assert seen.value == 120
+    assert "panes of 1m by device, site, kept for both, site, none: " in plan.explain()
+    assert plan.to_dict()["panes"][0]["keys"] == ["device", "site"]
+
+
+def test_panes_by_all_keys_are_taken_where_they_are_expected_to_gain(spark: SparkSession) -> None:
+    frame = frame_of(spark, draw_events(36, 20))
+    both = mt.windows(frame, time="ts", keys=["k_int", "k_string"]).over(tumbling("10s")).agg(n=agg.count())
+    whole = mt.windows(frame, time="ts").over(tumbling("20s")).agg(n=agg.count())
+    dense = mt.Statistics(rows=1e8, keys=10, span=10**11)
+    sparse = mt.Statistics(rows=1e8, keys=1e8, span=10**11)
+    plans = [mt.plan([both, whole], statistics=statistics).to_dict() for statistics in (dense, sparse)]
+    assert [plan["optimizer"] == "finest" for plan in plans] == [True, False]
+    ways = ["full", "none", "weave", "finest", "triweave"]
+    assert [[way["optimizer"] for way in plan["candidates"]] for plan in plans] == [ways, ways]
+
+
+def test_keys_that_share_no_panes(spark: SparkSession) -> None:
+    frame = frame_of(spark, draw_events(37, 50))
+    upper = mt.windows(frame, time="ts", keys="K_INT").over(tumbling("10s")).agg(n=agg.count())
+    lower = mt.windows(frame, time="ts", keys="k_int").over(tumbling("10s")).agg(n=agg.count())
+    middle = mt.windows(frame, time="ts").over(tumbling("10s")).agg(n=agg.median("v_int"))
+    for queries in ([upper, lower], [lower, middle], [lower]):
+        plan = mt.plan(queries, optimizer="finest")
+        assert isinstance(plan, ManyPlan)
+        assert plan.bases == ()
+        compare(plan, plan.queries)
+
+
+def test_a_key_may_be_called_as_aggregates_are_among_all(spark: SparkSession) -> None:
+    frame = frame_of(spark, draw_events(38, 50)).withColumnRenamed("k_int", "A0")
+    of = mt.windows(frame, time="ts", keys="A0")
+    queries = {
+        "x": of.over(tumbling("10s")).agg(n=agg.count()),
+        "y": of.over(tumbling("20s")).agg(low=agg.min("v_int")),
+    }
+    plan = mt.plan(queries, optimizer="full")
+    assert isinstance(plan, ManyPlan)
+    compare(plan, queries)
 
 
 def test_a_query_in_sql_keeps_its_having_and_its_columns(spark: SparkSession) -> None:
@@ -218,7 +309,9 @@ def test_what_cannot_be_planned_together(spark: SparkSession, tmp_path: Path) ->
     ):
         with pytest.raises(QueryError, match=words):
             mt.plan(queries)  # type: ignore[arg-type]
-    with pytest.raises(QueryError, match="optimizer must be one of 'auto', 'none', 'full', 'weave', got 'best'"):
+    with pytest.raises(
+        QueryError, match="optimizer must be one of 'auto', 'none', 'full', 'weave', 'finest', 'triweave', got 'best'"
+    ):
         mt.plan([one(table)], optimizer="best")  # type: ignore[arg-type]
     with pytest.raises(QueryError, match="over a stream all queries share one operator"):
         mt.plan([one(stream, **late)], optimizer="none")

@@ -22,6 +22,8 @@ _MILLI: Final = 1e-3
 _NODE: Final = 1.25
 # Microseconds to sort a row among those of its partition, and to look at the one before.
 _SORT: Final = 0.5
+# Microseconds to write a row of few columns to Spark's cache, and what it takes to be read from there beyond a scan.
+_KEEP: Final = 2.5
 # Neighbouring panes that may share a row, where these and the partials make no more columns than Spark's code stands.
 PACKS: Final = (4, 8, 16, 32)
 COLUMNS: Final = 20
@@ -126,6 +128,13 @@ class Prices:
             return rows * (c.exchange + c.enter + 2 * self._more)
         # An event is compared with every place of its pack, and the places without events go along.
         return pack * self.parts * (self.statistics.rows * c.place + rows * c.cell) + rows * (c.exchange + c.enter)
+
+    def kept(self, pane: Window) -> Estimate:
+        """Price panes that are kept in memory for several queries to read in place of the events."""
+        c, panes = self.constants, self.statistics.intervals(pane)
+        work = self.statistics.rows * (c.scan + c.group + self._more)
+        work += panes * (c.exchange + _KEEP + 2 * self._more + self.heavy * c.fold)
+        return self._estimate(work, c.branch + 2 * c.stage, panes=panes)
 
     def join(self, windows: Sequence[Window]) -> Estimate:
         """Price putting results side by side that were computed apart: both are sent to partitions and sorted."""

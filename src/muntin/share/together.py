@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from muntin.aggregate.algebra import Aggregate
     from muntin.declare.query import WindowQuery
@@ -56,6 +56,8 @@ def together(queries: Mapping[str, WindowQuery]) -> Together:
     windows: dict[Window, Window] = {}
     aggregates: list[tuple[str, Aggregate]] = []
     members = []
+    # A result has the keys beside the aggregates: none may be called like another.
+    keys = {key.lower() for query in queries.values() for key in query.keys}
     for name, query in queries.items():
         called = []
         for window in query.windows:
@@ -67,6 +69,8 @@ def together(queries: Mapping[str, WindowQuery]) -> Together:
             same = next((there for there, other in aggregates if _same(other, aggregate)), None)
             if same is None:
                 same = f"a{len(aggregates)}"
+                while same in keys:
+                    same += "_"
                 aggregates.append((same, aggregate))
             known[own] = same
         members.append(Member(name, query, tuple(called), known))
@@ -88,3 +92,24 @@ def _equal(x: Any, y: Any) -> bool:
 def merged(parts: Iterable[Together]) -> Together:
     """Take several of them together."""
     return together({member.name: member.query for part in parts for member in part.members})
+
+
+def taken_out(whole: Together, names: Collection[str]) -> Together:
+    """Take some of the queries out again: what they ask for, called as it is among all.
+
+    >>> from muntin import agg, tumbling
+    >>> from muntin.declare.query import WindowQuery
+    >>> one = WindowQuery(None, "ts", ("k",), (tumbling("5m"), tumbling("1h")), (("n", agg.count()),))
+    >>> two = WindowQuery(None, "ts", (), (tumbling("1h"),), (("low", agg.min("v")),))
+    >>> found = taken_out(together({"one": one, "two": two}), {"two"})
+    >>> [window.id for window in found.windows], found.aggregates, found.names
+    (['w1'], (('a1', min(v)),), ('two',))
+    """
+    members = tuple(member for member in whole.members if member.name in names)
+    windows = {there for member in members for there, _ in member.windows}
+    aggregates = {there for member in members for there in member.aggregates.values()}
+    return Together(
+        tuple(window for window in whole.windows if window.id in windows),
+        tuple(pair for pair in whole.aggregates if pair[0] in aggregates),
+        members,
+    )
