@@ -49,7 +49,8 @@ class OverPanes:
             query = Query(self._panes.rows, first.time, first.keys, part.windows, part.aggregates)
             figures = self._known(first)
             rows = min(self.base.estimate.panes, figures.rows)
-            read = replace(figures, rows=rows, items=None, how=f"panes by {self.base.by}", seconds=0.0)
+            how = f"panes by {self.base.by}"
+            read = replace(figures, rows=rows, items=None, text=False, how=how, seconds=0.0)
             found = plan_table(query, self._panes.read_by(query), read, strategy=self._strategy)
             self._plans[part.names] = found
         return self._plans[part.names]
@@ -86,7 +87,8 @@ def over_panes(
     pane = Prices.pane(whole.windows)
     panes = kept_panes(bind(one), [there for there, _ in whole.aggregates], Grid(pane.range, pane.offset))
     heavy = sum(part.heavy for _, part in panes.parts.values())
-    price = Prices(known(one), load_constants(), max(len(panes.parts), 1), heavy).kept(pane)
+    readers = len({member.query.keys for member in whole.members})
+    price = Prices(known(one), load_constants(), max(len(panes.parts), 1), heavy).kept(pane, readers)
     return OverPanes(whole, panes, Base(one.keys, pane, whole.names, price, panes.rows), strategy, known)
 
 

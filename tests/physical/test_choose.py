@@ -171,3 +171,13 @@ def test_constants_are_kept_and_read(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     (tmp_path / "a" / "c.json").write_text("{}")
     with pytest.raises(QueryError, match="muntin calibrate"):
         load_constants()
+
+
+def test_events_in_text_are_dearer_to_read_again() -> None:
+    text = replace(BIG, text=True)
+    assert repr(text).endswith("(given, read from text)")
+    parquet, csv = (Prices(statistics, CONSTANTS) for statistics in (BIG, text))
+    assert csv.native(TEN).seconds > 3 * parquet.native(TEN).seconds
+    # One scan in place of ten: what sharing gains grows.
+    gains = [prices.native(TEN).seconds / prices.sweep(TEN).seconds for prices in (parquet, csv)]
+    assert gains[1] > gains[0]

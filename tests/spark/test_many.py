@@ -160,6 +160,17 @@ def test_panes_by_all_keys_are_taken_where_they_are_expected_to_gain(spark: Spar
     assert [[way["optimizer"] for way in plan["candidates"]] for plan in plans] == [ways, ways]
 
 
+def test_what_text_holds_is_worth_reading_once(spark: SparkSession, tmp_path: Path) -> None:
+    frame_of(spark, draw_events(39, 50)).select("ts", "k_int", "v_int").write.csv(str(tmp_path / "events"))
+    frame = spark.read.schema("ts timestamp, k_int int, v_int int").csv(str(tmp_path / "events"))
+    query = mt.windows(frame, time="ts", keys="k_int").over(tumbling("10s")).agg(n=agg.count())
+    assert "read from text" in query.plan().explain()
+    assert (
+        "read from text" not in mt.windows(frame.cache(), time="ts").over(tumbling("10s")).agg(n=agg.count()).explain()
+    )
+    frame.unpersist()
+
+
 def test_keys_that_share_no_panes(spark: SparkSession) -> None:
     frame = frame_of(spark, draw_events(37, 50))
     upper = mt.windows(frame, time="ts", keys="K_INT").over(tumbling("10s")).agg(n=agg.count())

@@ -18,33 +18,33 @@ class Constants:
     The constants that ship fit what was measured on 2 cores with Spark 4.3; `muntin calibrate` measures others.
     """
 
-    scan: float = 0.16
+    scan: float = 0.1
     """An event read, for each branch of a plan that reads the events."""
-    group_struct: float = 0.16
+    group_struct: float = 0.08
     """An event grouped by Spark's `window()`, for each window it is in."""
-    group: float = 0.06
+    group: float = 0.045
     """A row grouped by an integer, in a hash table on its own side of the exchange."""
-    part: float = 0.03
+    part: float = 0.02
     """Each further aggregate of a row."""
-    exchange: float = 1.0
+    exchange: float = 1.2
     """A grouped row sent to its partition and grouped again."""
-    copy: float = 0.10
+    copy: float = 0.011
     """A row copied for one more window."""
-    enter: float = 1.6
+    enter: float = 1.05
     """A pane sent to its partition, sorted, and handed to Python."""
     place: float = 0.007
     """An event compared with one place of its pack of panes."""
-    cell: float = 0.12
+    cell: float = 0.15
     """A place of a pack sent to its partition, sorted, and handed to Python."""
-    leave: float = 0.3
+    leave: float = 0.5
     """A window handed back by Python."""
-    fold: float = 8.0
+    fold: float = 5.0
     """A row whose partial Spark merges in objects: a variance, a list, a sketch."""
-    branch: float = 25.0
+    branch: float = 14.0
     """One more branch of a union, in milliseconds."""
-    stage: float = 45.0
+    stage: float = 60.0
     """One more exchange, in milliseconds."""
-    python: float = 170.0
+    python: float = 150.0
     """Python workers called for, in milliseconds."""
     cores: float = 2.0
     source: str = "shipped"

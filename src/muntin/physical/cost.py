@@ -20,8 +20,10 @@ _MICRO: Final = 1e-6
 _MILLI: Final = 1e-3
 # A window of a tree takes so much more than one of its own, before the first row: 1.2 to 1.5 times over few events.
 _NODE: Final = 1.25
+# Microseconds that an event takes longer to be read from text, five columns of CSV: it is parsed for each branch anew.
+_TEXT: Final = 1.2
 # Microseconds to sort a row among those of its partition, and to look at the one before.
-_SORT: Final = 0.5
+_SORT: Final = 0.4
 # Microseconds to write a row of few columns to Spark's cache, and what it takes to be read from there beyond a scan.
 _KEEP: Final = 2.5
 # Neighbouring panes that may share a row, where these and the partials make no more columns than Spark's code stands.
@@ -63,7 +65,7 @@ class Prices:
         # Where nobody knows how many values there are, every event may have its own.
         panes = self.distinct * (rows if met is None else met)
         found = sum(self.statistics.intervals(window) for window in windows)
-        work = rows * c.scan + self.distinct * rows * (c.group + (c.copy if self.distinct > 1 else 0))
+        work = rows * self._scan + self.distinct * rows * (c.group + (c.copy if self.distinct > 1 else 0))
         # Appearances are grouped, then sent to their value's partition and sorted; each changes counts at two starts.
         work += panes * (2 * c.exchange + _SORT + len(windows) * 2 * (c.copy + c.group))
         # Starts at which counts change are grouped, then sent to their window's partition and sorted.
@@ -82,7 +84,7 @@ class Prices:
             found = self.statistics.intervals(node.window)
             overlap = -(-node.window.range // node.window.slide)
             if node.parent is None:
-                work += self.statistics.rows * (c.scan + overlap * (c.group + self._more))
+                work += self.statistics.rows * (self._scan + overlap * (c.group + self._more))
                 work += found * (c.exchange + self._more)
                 continue
             # Each of the parent's rows goes to all the windows that read it, and is read once per branch.
@@ -98,7 +100,7 @@ class Prices:
         pane = self.pane(windows)
         panes = self.statistics.intervals(pane)
         found = sum(self.statistics.intervals(window) for window in windows)
-        work = self.statistics.rows * (c.scan + c.group + self._more)
+        work = self.statistics.rows * (self._scan + c.group + self._more)
         work += min(self._crossing(pane, pack) for pack in self._packs)
         work += found * (c.leave + self._more)
         return self._estimate(work, c.branch + 2 * c.stage + c.python, panes=panes, windows=found)
@@ -129,12 +131,13 @@ class Prices:
         # An event is compared with every place of its pack, and the places without events go along.
         return pack * self.parts * (self.statistics.rows * c.place + rows * c.cell) + rows * (c.exchange + c.enter)
 
-    def kept(self, pane: Window) -> Estimate:
+    def kept(self, pane: Window, readers: int) -> Estimate:
         """Price panes that are kept in memory for several queries to read in place of the events."""
         c, panes = self.constants, self.statistics.intervals(pane)
-        work = self.statistics.rows * (c.scan + c.group + self._more)
+        work = self.statistics.rows * (self._scan + c.group + self._more)
         work += panes * (c.exchange + _KEEP + 2 * self._more + self.heavy * c.fold)
-        return self._estimate(work, c.branch + 2 * c.stage, panes=panes)
+        # A job over what is kept takes longer to start than one over files.
+        return self._estimate(work, c.branch + (2 + 3 * readers) * c.stage, panes=panes)
 
     def join(self, windows: Sequence[Window]) -> Estimate:
         """Price putting results side by side that were computed apart: both are sent to partitions and sorted."""
@@ -147,14 +150,14 @@ class Prices:
         c, rows = self.constants, self.statistics.rows
         copies = sum(rows * -(-window.range // window.slide) for window in windows)
         found = sum(self.statistics.intervals(window) for window in windows)
-        work = len(windows) * rows * c.scan + copies * (c.group_struct + c.exchange + c.enter + OBJECT)
+        work = len(windows) * rows * self._scan + copies * (c.group_struct + c.exchange + c.enter + OBJECT)
         return self._estimate(work + found * c.leave, len(windows) * (c.branch + c.stage) + c.python, windows=found)
 
     def objects(self, windows: Sequence[Window]) -> Estimate:
         """Price every event through Python, as functions that users wrote need it."""
         c = self.constants
         found = sum(self.statistics.intervals(window) for window in windows)
-        work = self.statistics.rows * (c.scan + c.enter + OBJECT) + found * (c.leave + OBJECT)
+        work = self.statistics.rows * (self._scan + c.enter + OBJECT) + found * (c.leave + OBJECT)
         return self._estimate(work, c.branch + c.stage + c.python, windows=found)
 
     def _one_by_one(self, windows: Sequence[Window], group: float) -> Estimate:
@@ -166,7 +169,7 @@ class Prices:
             found = self.statistics.intervals(window)
             total += found
             # Of the copies only those that fall on different windows of a partition survive the first grouping.
-            work += rows * (c.scan + overlap * (group + self._more + (c.copy if overlap > 1 else 0)))
+            work += rows * (self._scan + overlap * (group + self._more + (c.copy if overlap > 1 else 0)))
             work += found * (c.exchange + self._more)
         return self._estimate(work, len(windows) * (c.branch + c.stage), windows=total)
 
@@ -175,6 +178,10 @@ class Prices:
         """Make the window whose intervals are the panes of some windows."""
         width = common_measure(list(windows))
         return Window(width, width, windows[0].offset % width, timed=True)
+
+    @property
+    def _scan(self) -> float:
+        return self.constants.scan + (_TEXT if self.statistics.text else 0.0)
 
     @property
     def _more(self) -> float:

@@ -29,6 +29,8 @@ class Statistics:
     """What it took to find out."""
     items: float | None = None
     """How many different values, each with its keys, an exact distinct count meets: of several, the most."""
+    text: bool = False
+    """Whether events are read from text, CSV or JSON, which takes longer."""
 
     def __post_init__(self) -> None:
         for name, least in (("rows", 0), ("keys", 1), ("span", 0), ("items", 1)):
@@ -73,7 +75,8 @@ class Statistics:
     def __repr__(self) -> str:
         keys = f"{self.keys:,.0f} key{'' if self.keys == 1 else 's'}"
         items = "" if self.items is None else f" with {self.items:,.0f} distinct value{'' if self.items == 1 else 's'}"
-        return f"{self.rows:,.0f} events of {keys}{items} over {_long(self.span)} ({self.how})"
+        read = ", read from text" if self.text else ""
+        return f"{self.rows:,.0f} events of {keys}{items} over {_long(self.span)} ({self.how}{read})"
 
 
 def _long(micros: float) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import io
 import re
 import time
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlparse
 
@@ -36,6 +37,7 @@ BYTES: Final = 16
 # What is assumed of a source that says nothing at all, or an absurd size.
 ASSUMED: Final = 10_000_000
 ABSURD: Final = 1e13
+_TEXTS: Final = frozenset((".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".txt"))
 # The first estimate that Spark prints is that of the whole plan.
 _COUNT: Final = re.compile(r"rowCount=([\d.E+]+)")
 _SIZE: Final = re.compile(r"sizeInBytes=([\d.E+]+) ([KMGTPE]i?)?B")
@@ -48,14 +50,16 @@ _UNITS: Final[dict[str | None, int]] = {
 def statistics(bound: Bound) -> Statistics:
     """Look at a source's files and first rows: how many events, of how many keys, over how long."""
     began = time.perf_counter()
-    files = _files(bound)
+    named = _names(bound)
+    files = _parquet(named)
+    text = bool(named) and all(_is_text(name) for name in named) and not _is_kept(bound)
     rows, how = (None, "") if files is None else (_rows(files), "file footers and first rows")
     seen = None if files is None or rows is None else _from_file(bound, files, rows)
     if seen is None:
         seen = _sample(bound)
     if seen.rows < SAMPLE:
         took = time.perf_counter() - began
-        return Statistics(seen.rows, max(seen.keys, 1), seen.span, "all rows seen", took, seen.items)
+        return Statistics(seen.rows, max(seen.keys, 1), seen.span, "all rows seen", took, seen.items, text)
     if rows is None:
         rows, how = _planned(bound), "Spark's estimate of size and first rows"
     more = max(rows / seen.rows, 1.0)
@@ -66,7 +70,7 @@ def statistics(bound: Bound) -> Statistics:
         keys *= more
     elif seen.by_time:
         span = int(span * more)
-    return Statistics(max(rows, seen.rows), keys, span, how, time.perf_counter() - began, seen.items)
+    return Statistics(max(rows, seen.rows), keys, span, how, time.perf_counter() - began, seen.items, text)
 
 
 class _Seen(NamedTuple):
@@ -80,16 +84,35 @@ class _Seen(NamedTuple):
     items: float | None = None
 
 
-def _files(bound: Bound) -> list[str] | None:
-    """Name the files of a source, if they are local parquet."""
+def _names(bound: Bound) -> list[str]:
+    """Name the files of a source, where it has some."""
     try:
-        files = bound.query.source.inputFiles()
+        return list(bound.query.source.inputFiles())
     except (PySparkException, AttributeError):
-        return None
-    parts = [urlparse(file) for file in files]
-    if not files or any(part.scheme not in ("", "file") or not part.path.endswith(".parquet") for part in parts):
+        return []
+
+
+def _parquet(names: list[str]) -> list[str] | None:
+    """Give the paths of files that are all local parquet."""
+    parts = [urlparse(name) for name in names]
+    if not names or any(part.scheme not in ("", "file") or not part.path.endswith(".parquet") for part in parts):
         return None
     return [unquote(part.path) for part in parts]
+
+
+def _is_kept(bound: Bound) -> bool:
+    """Tell whether the events are in Spark's cache, or will be once they were read."""
+    level = bound.query.source.storageLevel
+    return bool(level.useMemory or level.useDisk)
+
+
+def _is_text(name: str) -> bool:
+    """Tell by its name whether a file holds text to be parsed, compressed or not.
+
+    >>> [_is_text(f"file:/data/{name}") for name in ("a.csv", "b.JSON.gz", "c.orc", "csv")]
+    [True, True, False, False]
+    """
+    return not _TEXTS.isdisjoint(PurePosixPath(name.lower()).suffixes[-2:])
 
 
 def _rows(files: list[str]) -> float | None:
