@@ -116,7 +116,10 @@ def _warnings(reports: Mapping[str, Measured], outcomes: Mapping[str, Outcome], 
     busy = {name: report.machine["load"] for name, report in reports.items() if report.busy}
     if busy:
         loads = ", ".join(f"{name} (load {load})" for name, load in busy.items())
-        found.append(f"The machine was busy with other work, so that these figures are provisional: {loads}.")
+        found.append(
+            "The load was above the number of cores, so that these figures are provisional; it may be that of the "
+            f"benchmark before: {loads}."
+        )
     kinds_of: dict[str, dict[str, list[str]]] = {}
     for name, report in reports.items():
         stamp, amount = report.stamp, "unknown"

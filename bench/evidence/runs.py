@@ -69,8 +69,8 @@ def seconds_kept(step: Step, asked: Asked, data: Path | None) -> float | None:
     if found is None or found.stamp is None:
         return None
     options: dict[str, Cell] = {} if data is None else {"data": named(data)}
-    if asked.quick and step.sets:
-        options["sets"] = step.sets
+    if asked.quick:
+        options |= step.fewer
     stamp = found.stamp
     wanted = (asked.quick, options, code(CHECKOUT), versions())
     return stamp.seconds if (stamp.quick, stamp.options, stamp.code, stamp.versions) == wanted else None
@@ -92,7 +92,8 @@ def _run(step: Step, asked: Asked, data: Path | None, waiting: Callable[[float],
     log = asked.out / f"{step.name}.log"
     command = [*COMMAND, step.name, "--out", str(asked.out)]
     command += ["--quick"] if asked.quick else []
-    command += ["--sets", str(step.sets)] if asked.quick and step.sets else []
+    if asked.quick:
+        command += [word for name, fewer in step.fewer.items() for word in (f"--{name}", str(fewer))]
     command += ["--data", str(data)] if data else []
     limit = PATIENCE * step.budget if asked.quick else None
     start = time.monotonic()

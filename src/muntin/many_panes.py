@@ -42,8 +42,8 @@ class OverPanes:
 
     def plan(self, part: Together) -> TablePlan:
         """Plan what is taken together: queries with the same keys."""
+        part = self.part(part)
         if part.names not in self._plans:
-            part = self.part(part)
             first = part.members[0].query
             assert isinstance(first, Query)
             query = Query(self._panes.rows, first.time, first.keys, part.windows, part.aggregates)

@@ -181,3 +181,11 @@ def test_events_in_text_are_dearer_to_read_again() -> None:
     # One scan in place of ten: what sharing gains grows.
     gains = [prices.native(TEN).seconds / prices.sweep(TEN).seconds for prices in (parquet, csv)]
     assert gains[1] > gains[0]
+
+
+def test_a_long_overlap_is_dear_by_hand_however_few_the_events() -> None:
+    few = Statistics(rows=500, keys=3, span=HOUR)
+    short, long = (hopping("4m", slide="1m"),), (hopping("1d", slide="1m"),)
+    assert {step.way for step in plan(short, [NUMBERS], statistics=few).steps} == {"native"}
+    assert {step.way for step in plan(long, [NUMBERS], statistics=few).steps} != {"native"}
+    assert Prices(few, CONSTANTS).native(long).seconds > 3
