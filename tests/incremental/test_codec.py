@@ -111,7 +111,7 @@ def test_a_value_comes_back(value: Any) -> None:
         [True, 1],
         [1, 1.0],
         [],
-        {"abc"},
+        set("abc"),
         frozenset({frozenset({1}), frozenset()}),
         {"b": 1, "a": [None]},
         Total(3, Decimal(5)),
@@ -128,7 +128,8 @@ def test_a_value_comes_back(value: Any) -> None:
         timedelta.min,
         timedelta.max,
     ],
-    ids=repr,
+    # In order: two processes that run the tests must call them alike, and a set of texts has no order of its own.
+    ids=lambda value: repr(sorted(value) if value == set("abc") else value),
 )
 def test_an_odd_value_comes_back(value: Any) -> None:
     found = decode(encode(value))
