@@ -100,8 +100,10 @@ class _Planner:
             one = first
             if len(part.members) > 1:
                 one = Query(first.source, first.time, first.keys, part.windows, part.aggregates, first.watermark)
-            found = one.plan(strategy=self.strategy, statistics=self.statistics(one))
+            place = (id(one.source), one.keys)
+            found = one.plan(strategy=self.strategy, statistics=self._given or self._known.get(place))
             assert isinstance(found, TablePlan)
+            self._known[place] = found.physical.statistics
             self._plans[part.names] = found
         return self._plans[part.names]
 
@@ -139,7 +141,7 @@ def _plan_tables(
         if optimizer in ("auto", way)
     }
     if optimizer in ("auto", "finest", "triweave"):
-        plans |= _over_panes(named, clusters, planner, optimizer)
+        plans |= _over_panes(named, planner, optimizer)
     # Of equal costs the first: the fewest jobs. Panes to be kept must be worth it, by more than estimates are off.
     best = min(plans.values(), key=lambda found: found.seconds / (MARGIN if found.bases else 1))
     _LOG.info("%d queries in %d trees (%s): %s", len(named), len(best.trees), best.optimizer,
@@ -148,13 +150,11 @@ def _plan_tables(
     return replace(best, candidates=weighed)
 
 
-def _over_panes(
-    named: dict[str, Query], clusters: list[dict[str, Query]], planner: _Planner, optimizer: ManyOptimizer
-) -> dict[str, ManyPlan]:
+def _over_panes(named: dict[str, Query], planner: _Planner, optimizer: ManyOptimizer) -> dict[str, ManyPlan]:
     """Plan queries over the same events by panes that are kept for all, and what cannot read these as in "full"."""
     trees: dict[str, list[Tree]] = {way: [] for way in ("finest", "triweave") if optimizer in ("auto", way)}
     bases: list[Base] = []
-    for same in _same_events(clusters):
+    for same in _clusters(named, keys=False):
         over = over_panes(same, planner.strategy, planner.statistics) if len(same) > 1 else None
         readers = () if over is None else over.base.names
         apart = [Tree(part, planner.plan(part)) for part in map(together, _clusters(_without(same, readers)))]
@@ -183,28 +183,14 @@ def _without(named: Mapping[str, Query], names: Collection[str]) -> dict[str, Qu
     return {name: query for name, query in named.items() if name not in names}
 
 
-def _same_events(clusters: list[dict[str, Query]]) -> list[dict[str, Query]]:
-    """Put queries together that have the events and their time in common, whatever their keys."""
-    found: list[dict[str, Query]] = []
-    for cluster in clusters:
-        query = next(iter(cluster.values()))
-        for several in found:
-            other = next(iter(several.values()))
-            if query.time == other.time and same_events(query, other):
-                several |= cluster
-                break
-        else:
-            found.append(dict(cluster))
-    return found
-
-
-def _clusters(named: Mapping[str, Query]) -> list[dict[str, Query]]:
-    """Part queries by what must be the same to share: the events, their time and the keys."""
+def _clusters(named: Mapping[str, Query], *, keys: bool = True) -> list[dict[str, Query]]:
+    """Part queries by what must be the same to share: the events, their time and, unless told else, the keys."""
     clusters: list[dict[str, Query]] = []
     for name, query in named.items():
         for cluster in clusters:
             other = next(iter(cluster.values()))
-            if (query.time, query.keys) == (other.time, other.keys) and same_events(query, other):
+            alike = query.time == other.time and (not keys or query.keys == other.keys)
+            if alike and same_events(query, other):
                 cluster[name] = query
                 break
         else:
