@@ -25,6 +25,7 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "forum": "Spark: counts over 1 h, 12 h and 24 h each minute, against window() and OVER",
         "never_slower": "Spark: 40 random workloads, auto against the plan written by hand",
         "correlation": "Spark: speed-ups predicted and seen, Figure 19 (--data: a table1.csv)",
+        "stages": "Spark: processor seconds of each stage of ten windows through panes",
         "peers": "Spark, DuckDB and Polars on the same files",
         "streaming": "Spark: streams of 1 to 20 windows, against native aggregates in one query and in many",
         "soak": "Spark: ten windows over a steady stream for 30 minutes, its memory and its state",

@@ -46,8 +46,9 @@ def fingerprint(frame: DataFrame) -> tuple[int, int]:
 
 def settings(spark: SparkSession) -> dict[str, Cell]:
     """Say which Spark it is, and the settings that times depend on."""
-    found = {name: spark.conf.get(key, "") for name, key in _SHOWN.items()}
-    return {"Spark": spark.version, "master": spark.conf.get("spark.master", ""), **found}
+    # None as what to give instead: Spark takes any other for a value, and checks that it is of the option's type.
+    found = {name: spark.conf.get(key, None) or "" for name, key in _SHOWN.items()}
+    return {"Spark": spark.version, "master": spark.conf.get("spark.master", None) or "", **found}
 
 
 @contextmanager

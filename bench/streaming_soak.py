@@ -8,12 +8,12 @@ import tempfile
 import time
 from dataclasses import astuple, dataclass, replace
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import muntin as mt
 from bench.chart import Chart, Panel, Series
 from bench.measure import machine
+from bench.processes import resident
 from bench.report import Report, Table
 from bench.spark_session import configured, session, settings
 from bench.streaming_source import WATERMARK, State
@@ -200,33 +200,6 @@ def _sample(progress: Any, heap: int, second: float) -> Sample:
         progress["durationMs"].get("triggerExecution", 0) / 1000,
         progress["numInputRows"],
     )
-
-
-def resident(root: int) -> dict[str, int]:
-    """Add up, by the name of their program, the bytes in memory of a process and all that it started (Linux).
-
-    >>> sum(resident(os.getpid()).values()) > 2**20
-    True
-    """
-    parents, names, sizes = {}, {}, {}
-    page = os.sysconf("SC_PAGE_SIZE")
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            # The name stands in brackets and may hold blanks and brackets itself.
-            head, _, rest = (folder / "stat").read_text().rpartition(")")
-        except OSError:
-            continue
-        number, fields = int(folder.name), rest.split()
-        names[number] = head.partition("(")[2]
-        parents[number], sizes[number] = int(fields[1]), int(fields[21]) * page
-    found: dict[str, int] = {}
-    for number in names:
-        above = number
-        while above and above != root:
-            above = parents.get(above, 0)
-        if above:
-            found[names[number]] = found.get(names[number], 0) + sizes[number]
-    return found
 
 
 def trend(found: Sequence[Sample], name: str) -> Trend:

@@ -56,6 +56,7 @@ STEPS: Final = (
     Step("table4", 0, instead="with --quick table1 has the million events of Table IV: see there"),
     Step("forum", 115),
     Step("never_slower", 60),
+    Step("stages", 0, instead="a million events are too few to tell stages apart: `muntin bench stages` takes ten"),
     Step("peers", 30),
     Step("streaming", 150),
     Step("soak", 0, instead="a minute says little of half an hour: `muntin bench soak` measures that"),

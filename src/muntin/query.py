@@ -210,9 +210,9 @@ def _groups(bound: Bound) -> list[Group]:
         why = "" if shareable or custom else "no bounded partial: it needs all values of a window at once"
         counts = len(names) if distinct else 0
         packable = columnar and all(part.packable for part in parts.values())
-        groups.append(
-            Group(tuple(names), max(len(parts), 1), shareable, columnar, custom, why, heavy, counts, packable)
-        )
+        listable = columnar and bool(parts) and all(part.listable for part in parts.values())
+        size = max(len(parts), 1)
+        groups.append(Group(tuple(names), size, shareable, columnar, custom, why, heavy, counts, packable, listable))
     return groups
 
 

@@ -69,6 +69,7 @@ class TablePlan(Plan):
                         "pane": None if step.pane is None else {"width_us": step.pane[0], "offset_us": step.pane[1]},
                         "coarse": step.coarse,
                         "pack": step.pack,
+                        "runs": step.runs,
                         "seconds": step.estimate.seconds,
                         "reason": step.reason,
                     }

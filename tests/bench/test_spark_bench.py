@@ -12,7 +12,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 from click.testing import CliRunner
 
-from bench import correlation, features, forum, never_slower, registry, report, table1, table2, table3, table4, tables
+from bench import (
+    correlation,
+    features,
+    forum,
+    never_slower,
+    processes,
+    registry,
+    report,
+    stages,
+    table1,
+    table2,
+    table3,
+    table4,
+    tables,
+)
 from bench.forum import ByHand
 from bench.workloads import table_setups
 from muntin.cli import main
@@ -47,7 +61,7 @@ def reading(setup: str, number: int, plan: str, **figures: Any) -> tables.Readin
     return tables.Reading(setup, number, plan, **(given | figures))
 
 
-@pytest.mark.parametrize("module", [correlation, never_slower, registry, tables])
+@pytest.mark.parametrize("module", [correlation, never_slower, processes, registry, stages, tables])
 def test_doctests(module: ModuleType) -> None:
     outcome = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
     assert outcome.attempted > 0

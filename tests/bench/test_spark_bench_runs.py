@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from bench import events, features, forum, never_slower, report, tables
+from bench import events, features, forum, never_slower, report, stages, tables
 from bench.evidence.factor_windows import boosts, throughput
 from bench.evidence.reports import read
+from bench.spark_session import fingerprint
 from bench.workloads import table_setups
 from muntin.errors import MuntinError
 
@@ -99,6 +101,22 @@ def test_rolling_counts_agree_with_over_on_every_minute(spark: Any) -> None:
     assert rows[forum.OURS][1] == rows[forum.SAME][1]
     assert rows[forum.WHOLE][2:4] == (None, None)
     assert spark.conf.get(forum.TREE) == "false"
+
+
+@pytest.mark.slow
+def test_every_stage_is_measured_on_the_same_windows(spark: Any, tmp_path: Path) -> None:
+    path = events.constant_pace(spark, tmp_path, 500).path
+    made = stages.plans(spark.read.parquet(path), 10, 500)
+    windows = {name: fingerprint(build()) for name, build in made.items() if name.startswith(("windows", "native"))}
+    assert len(windows) == 2 + 2 * len(stages.PACKS)
+    assert len(set(windows.values())) == 1, windows
+    measured = stages._measured(spark, path, 10, 500, 1)
+    found = [replace(each, pane=pane) for pane in stages.PANES for each in measured]
+    told = stages.report(found, {"events": 500})
+    assert len(told.measurements.rows) == len(stages.PANES) * len(made)
+    assert all(row[3] > 0 and row[4] >= 0 for row in told.measurements.rows)  # type: ignore[operator]
+    assert max(map(len, report.as_text(told).splitlines())) <= 80
+    report.write(told, tmp_path)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow.parquet as pq
 import pytest
 
-from bench import registry, report, streaming, streaming_soak, streaming_source
+from bench import processes, registry, report, streaming, streaming_soak, streaming_source
 from bench.events import BEGIN
 from bench.streaming_source import (
     MUNTIN,
@@ -244,13 +244,13 @@ def test_only_what_grows_in_the_second_half_is_not_flat() -> None:
 
 
 def test_memory_is_that_of_a_process_and_of_all_it_started() -> None:
-    before = streaming_soak.resident(os.getpid())
+    before = processes.resident(os.getpid())
     child = subprocess.Popen(["sh", "-c", "sleep 60 & echo $!; wait"], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     grandchild = int(child.stdout.readline())
     try:
         deadline = time.monotonic() + 5
-        while "sleep" not in (found := streaming_soak.resident(os.getpid())) and time.monotonic() < deadline:
+        while "sleep" not in (found := processes.resident(os.getpid())) and time.monotonic() < deadline:
             time.sleep(0.02)
     finally:
         os.kill(grandchild, signal.SIGKILL)

@@ -13,7 +13,7 @@ from muntin.spark.calibrate import _PACK, derive, probes
 
 def test_times_that_constants_make_give_the_constants_back() -> None:
     scan, struct, group, part, exchange, copy = 0.2, 0.3, 0.1, 0.05, 0.9, 0.15
-    enter, place, cell, leave = 1.5, 0.01, 0.2, 0.4
+    enter, place, cell, leave, element = 1.5, 0.01, 0.2, 0.4, 0.3
     grouped = scan + group
     packed = grouped + _PACK * place + exchange / _PACK
     each = {
@@ -27,6 +27,7 @@ def test_times_that_constants_make_give_the_constants_back() -> None:
         "cells": packed + enter / _PACK + cell,
         "enter": grouped + exchange + enter,
         "leave": grouped + exchange + enter + leave,
+        "runs": grouped + exchange + enter + element,
         "branches": 0.0,
     }
     assert set(each) == {probe.name for probe in probes(coarse=7_200)}
@@ -35,7 +36,7 @@ def test_times_that_constants_make_give_the_constants_back() -> None:
         {name: us * events / cores / 1e6 for name, us in each.items()}, dict.fromkeys(each, 0.0), events, cores
     )
     wanted = {"scan": scan, "group_struct": struct, "group": group, "part": part, "copy": copy, "place": place}
-    wanted |= {"exchange": exchange, "enter": enter, "cell": cell, "leave": leave}
+    wanted |= {"exchange": exchange, "enter": enter, "cell": cell, "leave": leave, "element": element}
     assert {name: getattr(found, name) for name in wanted} == pytest.approx(wanted)
 
 

@@ -47,7 +47,7 @@ def broker(folder: Path) -> Iterator[str]:
     settings, log = folder / "server.properties", folder / "log"
     settings.write_text(SETTINGS.format(port=port, controller=controller, folder=folder))
     home = os.environ.get("JAVA_HOME")
-    java = [f"{home}/bin/java" if home else "java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", os.pathsep.join(jars)]
+    java = [f"{home}/bin/java" if home else "java", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", os.pathsep.join(jars)]
     with log.open("wb") as out:
         subprocess.run(
             [*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(settings)],

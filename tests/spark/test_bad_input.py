@@ -128,7 +128,7 @@ WRONG: list[tuple[str, Any, type[Exception], str]] = [
         "sum of text",
         lambda df: planned(df, n=agg.sum("s")),
         QueryError,
-        r"`n`: sum takes numbers, and s is of type string",
+        r"`n`: sum takes numbers, and s is of type string. .*TRY_CAST\(s AS float\) in SQL",
     ),
     (
         "avg of dates",

@@ -28,6 +28,7 @@ _MEANING = {
     "place": "us: an event compared with a place of its pack of panes",
     "cell": "us: a place of a pack handed to Python",
     "leave": "us: a window handed back",
+    "element": "us: a window handed back in a list of neighbours",
     "branch": "ms: one more branch",
     "stage": "ms: one more exchange",
     "python": "ms: Python workers called",

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 if TYPE_CHECKING:
     from muntin.incremental.columnar_operator import Array, ColumnarOperator, Vector
+
+
+# Runs of up to so many places are joined place by place: longer ones leave too little to do for each call.
+_SHORT: Final = 64
+# And so many of them for each one of another length.
+_EVEN: Final = 256
 
 
 def starts_of_runs(*columns: Array) -> Array:
@@ -38,6 +45,40 @@ def reduce_runs(operator: ColumnarOperator, partial: Vector, starts: Array) -> V
         if operator.ufuncs is not None:
             return tuple(f.reduceat(part, starts) for f, part in zip(operator.ufuncs, partial, strict=True))
         return _halve(operator, partial, np.diff(starts, append=places))
+
+
+def reduce_even(operator: ColumnarOperator, partial: Vector, starts: Array) -> Vector:
+    """Combine the places from each start to the next as `reduce_runs` does, fast where nearly all have one length.
+
+    >>> from muntin.incremental.columnar_catalog import columnar
+    >>> largest = columnar("max", "int64")
+    >>> reduce_even(largest, largest.lift(np.array([4, 6, 5, 9, 1])), np.array([0, 1, 3]))
+    (array([4, 6, 9]), array([ True,  True,  True]))
+    """
+    places = len(partial[0])
+    if operator.ufuncs is None or places > _SHORT * len(starts) or len(starts) in (0, places):
+        return reduce_runs(operator, partial, starts)
+    after = np.append(starts[1:], places)
+    lengths = after - starts
+    length = int(lengths[len(lengths) // 2])
+    odd = np.flatnonzero(lengths != length)
+    if len(odd) * _EVEN > len(starts):
+        return reduce_runs(operator, partial, starts)
+    found = tuple(np.empty(len(starts), part.dtype) for part in partial)
+    # Between runs of another length lie those of the same, which are columns of a table.
+    bounds = [-1, *odd.tolist(), len(starts)]
+    with np.errstate(all="ignore"):
+        for f, part, out in zip(operator.ufuncs, partial, found, strict=True):
+            for run in bounds[1:-1]:
+                out[run] = f.reduce(part[starts[run] : after[run]])
+            for run, end in pairwise(bounds):
+                if run + 1 < end:
+                    table = part[starts[run + 1] : after[end - 1]].reshape(end - run - 1, length)
+                    sums = out[run + 1 : end]
+                    sums[...] = table[:, 0]
+                    for place in range(1, length):
+                        f(sums, table[:, place], out=sums)
+    return found
 
 
 def _halve(operator: ColumnarOperator, partial: Vector, lengths: Array) -> Vector:

@@ -12,6 +12,7 @@ from muntin.incremental.columnar_catalog import columnar
 from muntin.incremental.columnar_operator import Column, by_ufuncs
 from muntin.kernels.arrow_rows import differs, leaving
 from muntin.kernels.product import places, product, separable
+from muntin.kernels.runs import batches, in_lists, run_starts
 from muntin.kernels.table import pane_table
 from muntin.kernels.windows import tumbling_rows, window_batches
 
@@ -56,6 +57,8 @@ class Sweep:
     """The length of a coarse bucket in panes: a window belongs to the bucket of its last pane."""
     wide: bool = False
     """One row for all windows of a key that end together: the end in panes, the keys, each window's results."""
+    ids: tuple[str, ...] | None = None
+    """Where set, neighbouring windows leave as one row: id, start, slide and range in panes, keys, lists of results."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Turn sorted panes into windows, holding no more than a chunk and the panes that open windows need."""
@@ -151,7 +154,10 @@ class _Stretch:
         tables = [self._panes(group) for group in groups]
         order = [lane for group in groups for lane in group]
         found = self._found(groups, tables, [order.index(lane) for lane in lanes])
-        yield from self._wide(list(found)) if self.sweep.wide else self._long(found)
+        if self.sweep.ids is not None:
+            yield from self._runs(self.sweep.ids, found)
+        else:
+            yield from self._wide(list(found)) if self.sweep.wide else self._long(found)
 
     def _found(
         self, groups: list[list[_Loaded]], tables: list[tuple[Panes, ColumnarOperator]], order: list[int]
@@ -182,6 +188,24 @@ class _Stretch:
                 *(array for lane in results for array in lane),
             ]
             yield from leaving(columns)
+
+    def _runs(
+        self, ids: tuple[str, ...], found: Iterator[tuple[int, Array, Array, list[list[pa.Array]]]]
+    ) -> Iterator[pa.RecordBatch]:
+        for number, units, starts, results in found:
+            window = self.sweep.windows[number]
+            arrays = [array for lane in results for array in lane]
+            for part in batches(len(starts)):
+                firsts = run_starts(units[part], starts[part], window.slide)
+                size = len(firsts)
+                columns = [
+                    pa.repeat(ids[number], size),
+                    pa.array(starts[part][firsts]),
+                    *(pa.array(np.full(size, length)) for length in (window.slide, window.range)),
+                    *self._keys(units[part][firsts]),
+                    *in_lists((array[part] for array in arrays), firsts, part.stop - part.start),
+                ]
+                yield from leaving(columns)
 
     def _wide(self, found: list[tuple[int, Array, Array, list[list[pa.Array]]]]) -> Iterator[pa.RecordBatch]:
         """Put windows that end together into one row, the results of each window side by side."""

@@ -10,9 +10,10 @@ import numpy as np
 
 from muntin.errors import AggregateError
 from muntin.incremental.columnar_operator import cut
-from muntin.incremental.columnar_runs import reduce_runs, starts_of_runs
+from muntin.incremental.columnar_runs import reduce_even, starts_of_runs
 from muntin.kernels import grid, ranges
 from muntin.kernels.lane import lanes
+from muntin.kernels.stretches import FEW, tumbling_starts
 from muntin.kernels.strips import Strip, strips
 from muntin.kernels.table import LIMIT, Panes, pane_table, regrouped
 
@@ -149,11 +150,14 @@ def tumbling_rows(rows: Panes | WindowRows, window: Window, operator: ColumnarOp
     (array([4]),)
     """
     _check_range(window)
-    at = rows.panes if isinstance(rows, Panes) else rows.starts
-    wide = (at - window.offset) // window.range
-    starts = starts_of_runs(rows.keys, wide)
-    partial = reduce_runs(operator, rows.partial, starts)
-    return WindowRows(rows.keys[starts], wide[starts] * window.range + window.offset, partial)
+    if isinstance(rows, Panes) and len(rows.breaks) * FEW < len(rows):
+        wide, starts = tumbling_starts(rows, window)
+    else:
+        every = ((rows.panes if isinstance(rows, Panes) else rows.starts) - window.offset) // window.range
+        starts = starts_of_runs(rows.keys, every)
+        wide = every[starts]
+    partial = reduce_even(operator, rows.partial, starts)
+    return WindowRows(rows.keys[starts], wide * window.range + window.offset, partial)
 
 
 def _widened(table: Panes, width: int, offset: int, operator: ColumnarOperator) -> Panes:

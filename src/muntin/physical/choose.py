@@ -49,6 +49,8 @@ class Group:
     """How many of them count different values, and can do so by first appearances."""
     packable: bool = False
     """Whether all partials are numbers that Spark merges in place, so that several panes may share a row."""
+    listable: bool = False
+    """Whether all that comes back from Python are numbers, so that several windows may share a row."""
 
 
 def check_strategy(strategy: str) -> None:
@@ -82,7 +84,9 @@ def choose(
         steps: list[Step] = []
         candidates: list[Candidate] = []
         for group in together:
-            prices = Prices(statistics, constants, group.parts, group.heavy, group.distinct, group.packable)
+            prices = Prices(
+                statistics, constants, group.parts, group.heavy, group.distinct, group.packable, group.listable
+            )
             found, considered = _choose(every, group, forest, strategy, prices)
             steps += found
             candidates += considered
@@ -215,7 +219,8 @@ def _panes_step(windows: tuple[Window, ...], group: Group, prices: Prices) -> St
     width, pack = windows[0].text(common_measure(list(windows))), prices.pack(windows)
     rows = f", {pack} of them in a row," if pack > 1 else ","
     reason = f"panes of {width} in the JVM{rows} then {_windows(len(windows))} in one pass of NumPy kernels"
-    return _over_panes("arrow", windows, group, prices.sweep(windows), reason, prices, pack)
+    step = _over_panes("arrow", windows, group, prices.sweep(windows), reason, prices, pack)
+    return replace(step, runs=prices.runs(windows))
 
 
 def _objects(windows: tuple[Window, ...], group: Group, prices: Prices) -> Step:

@@ -32,12 +32,14 @@ class Constants:
     """A row copied for one more window."""
     enter: float = 1.05
     """A pane sent to its partition, sorted, and handed to Python."""
-    place: float = 0.007
+    place: float = 0.002
     """An event compared with one place of its pack of panes."""
-    cell: float = 0.15
+    cell: float = 0.08
     """A place of a pack sent to its partition, sorted, and handed to Python."""
     leave: float = 0.5
     """A window handed back by Python."""
+    element: float = 0.2
+    """A window handed back by Python in a list of neighbours."""
     fold: float = 5.0
     """A row whose partial Spark merges in objects: a variance, a list, a sketch."""
     branch: float = 14.0

@@ -32,7 +32,10 @@ _SORT: Final = 0.4
 _KEEP: Final = 2.5
 # Neighbouring panes that may share a row, where these and the partials make no more columns than Spark's code stands.
 PACKS: Final = (4, 8, 16, 32)
-COLUMNS: Final = 20
+COLUMNS: Final = 40
+# So many windows make a run that is worth a list; the code that takes lists apart takes so many ms to compile.
+_RUN: Final = 8
+_LISTS: Final = 400.0
 # Microseconds for one call or two of a function written in Python.
 OBJECT: Final = 2.0
 
@@ -50,6 +53,8 @@ class Prices:
     """How many of the aggregates count different values."""
     packable: bool = False
     """Whether partials are numbers, several of which may share a row."""
+    listable: bool = False
+    """Whether the results of neighbouring windows may share a row."""
 
     def native(self, windows: Sequence[Window]) -> Estimate:
         """Price the plan written by hand: each window scans, copies, groups and exchanges by itself."""
@@ -109,8 +114,32 @@ class Prices:
         found = sum(self.statistics.intervals(window) for window in windows)
         work = self.statistics.rows * (self._scan + c.group + self._more)
         work += min(self._crossing(pane, pack) for pack in self._packs)
-        work += found * (c.leave + self._more)
-        return self._estimate(work, c.branch + 2 * c.stage + c.python, panes=panes, windows=found)
+        fixed = c.branch + 2 * c.stage + c.python
+        if self.runs(windows):
+            return self._estimate(work + found * (c.element + self._more), fixed + _LISTS, panes=panes, windows=found)
+        return self._estimate(work + found * (c.leave + self._more), fixed, panes=panes, windows=found)
+
+    def runs(self, windows: Sequence[Window]) -> bool:
+        """Tell whether windows are many and mostly neighbours of others, so that it pays to hand them back in lists.
+
+        >>> from muntin import tumbling
+        >>> from muntin.physical.constants import Constants
+        >>> from muntin.physical.statistics import Statistics
+        >>> dense, sparse = (Statistics(rows=1e8, keys=keys, span=100_000_000_000_000) for keys in (1, 1e7))
+        >>> [Prices(events, Constants(), listable=True).runs([tumbling("10s")]) for events in (dense, sparse)]
+        [True, False]
+        """
+        if not self.listable:
+            return False
+        found = runs = 0.0
+        for window in windows:
+            many = self.statistics.intervals(window)
+            there = self.statistics.keys * (self.statistics.span + window.range) / window.slide
+            # A run ends where the next interval has no event, and with its key.
+            found += many
+            runs += min(many, max(many * (1 - many / there), self.statistics.keys))
+        saved = found * (self.constants.leave - self.constants.element) * _MICRO / self.constants.cores
+        return found >= _RUN * runs and saved > _LISTS * _MILLI
 
     def pack(self, windows: Sequence[Window]) -> int:
         """Choose how many neighbouring panes share a row on their way to Python.
@@ -121,7 +150,7 @@ class Prices:
         >>> few, many = (Statistics(rows=1e6, keys=keys, span=1_000_000_000_000) for keys in (1, 1e5))
         >>> windows = [tumbling("2s"), tumbling("3s")]
         >>> [Prices(events, Constants(), packable=True).pack(windows) for events in (few, many)]
-        [16, 1]
+        [32, 1]
         """
         pane = self.pane(windows)
         return min(self._packs, key=lambda pack: self._crossing(pane, pack))

@@ -37,6 +37,8 @@ class Step:
     """How many panes make a coarse bucket, where keys alone are too few to share the work."""
     pack: int = 1
     """How many neighbouring panes share a row on their way to Python, for arrow."""
+    runs: bool = False
+    """Whether neighbouring windows share a row on their way back from Python, for arrow."""
     forest: Forest | None = None
     """Which window reads which, for jvm."""
 

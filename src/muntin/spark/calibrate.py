@@ -61,6 +61,7 @@ def probes(coarse: int) -> tuple[Probe, ...]:
         Probe("cells", "packs of panes to Python", lambda df: _sweep(df, (second, hour), (hour,), coarse, _PACK)),
         Probe("enter", "panes to Python", lambda df: _sweep(df, (second, hour), (hour,), coarse)),
         Probe("leave", "windows from Python", lambda df: _sweep(df, (second,), (second,), coarse)),
+        Probe("runs", "windows from Python in lists", lambda df: _sweep(df, (second,), (second,), coarse, runs=True)),
         Probe("branches", "ten windows", lambda df: native(_bound(df, *(tumbling(f"{10 + i}m") for i in range(10))))),
     )
 
@@ -119,6 +120,7 @@ def derive(seconds: dict[str, float], fixed: dict[str, float], events: int, core
         place=max((each("places", "group") - exchange / _PACK) / _PACK, 0.001),
         cell=max(each("cells", "places") - enter / _PACK, 0.01),
         leave=each("leave", "enter"),
+        element=each("runs", "enter"),
         branch=max(more("branches", "struct") / 9 - stage, 5.0),
         stage=stage,
         python=max(more("enter", "exchange") - stage, 20.0),
@@ -156,10 +158,17 @@ def _packs(df: DataFrame, window: Window) -> DataFrame:
 
 
 def _sweep(
-    df: DataFrame, all_of: tuple[Window, ...], shown: tuple[Window, ...], coarse: int, pack: int = 1
+    df: DataFrame,
+    all_of: tuple[Window, ...],
+    shown: tuple[Window, ...],
+    coarse: int,
+    pack: int = 1,
+    *,
+    runs: bool = False,
 ) -> DataFrame:
     """Sweep panes of a second for windows of any length."""
-    return sweep(_bound(df, *all_of), ["a"], shown, Grid(_SECOND, 0), -(-coarse // pack) * pack, pack=pack)
+    whole = -(-coarse // pack) * pack
+    return sweep(_bound(df, *all_of), ["a"], shown, Grid(_SECOND, 0), whole, pack=pack, runs=runs)
 
 
 def _time(frame: DataFrame) -> float:

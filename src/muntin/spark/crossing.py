@@ -24,6 +24,13 @@ NUMBER: Final = "_mt_w"
 START: Final = "_mt_s"
 # What leaves Python in long form begins with these: which window, and the pane in which it starts.
 HEAD: Final = (T.StructField(NUMBER, T.IntegerType()), T.StructField(START, T.LongType()))
+SLIDE: Final = "_mt_l"
+RANGE: Final = "_mt_r"
+# And with these begins what leaves as runs of neighbouring windows: which, and where the first starts, in panes.
+RUN_HEAD: Final = (
+    T.StructField(WINDOW_ID, T.StringType()),
+    *(T.StructField(name, T.LongType()) for name in (START, SLIDE, RANGE)),
+)
 
 
 class Named:
@@ -67,6 +74,11 @@ def identified(clock: Clock, windows: Sequence[Window], grid: Grid) -> list[Colu
     start = grid.start(F.col(START))
     window = clock.window(start, start + F.get(ranges, F.col(NUMBER)))
     return [F.get(ids, F.col(NUMBER)).alias(WINDOW_ID), window.alias(WINDOW)]
+
+
+def timed(clock: Clock, grid: Grid) -> Column:
+    """Give a window that came back with its range its times."""
+    return clock.window(grid.start(F.col(START)), grid.start(F.col(START) + F.col(RANGE)))
 
 
 def last_buckets(pane: Column, coarse: int, reach: int) -> Column:

@@ -53,7 +53,8 @@ def _step(bound: Bound, step: Step) -> DataFrame:
         from muntin.spark.custom import custom
 
         return custom(bound, step.aggregates, step.windows, Grid(*step.pane), step.coarse)
-    return sweep(bound, step.aggregates, step.windows, Grid(*step.pane), step.coarse, pack=step.pack)
+    grid = Grid(*step.pane)
+    return sweep(bound, step.aggregates, step.windows, grid, step.coarse, pack=step.pack, runs=step.runs)
 
 
 def _beside(bound: Bound, frames: list[DataFrame]) -> DataFrame:

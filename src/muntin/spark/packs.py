@@ -14,7 +14,9 @@ from pyspark.sql import functions as F
 from muntin.spark.panes import PANE, Grid, key_columns
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from collections.abc import Callable
+
+    from pyspark.sql import Column, DataFrame
 
     from muntin.spark.bound import Bound
     from muntin.spark.panes import Parts
@@ -35,12 +37,24 @@ def packs(bound: Bound, grid: Grid, parts: Parts, width: int) -> DataFrame:
         *bound.keys, whole.pane(bound.micros).alias(PANE), place.cast("int").alias(_PLACE), *singles
     )
     bit = F.call_function("shiftleft", F.lit(1).cast("bigint"), F.col(_PLACE))
+    # A filter, and not a value that is null elsewhere: Spark then leaves alone the places that an event is not for,
+    # where it would otherwise read and write them all. With 16 places that takes 30 processor nanoseconds for 130.
     made = [
-        part.merge(F.when(F.col(_PLACE) == at, F.col(column))).alias(placed(column, at))
+        F.expr(f"{part.in_place}({column}) FILTER (WHERE {_PLACE} = {at}) AS {placed(column, at)}")
         for column, part in parts.values()
         for at in range(width)
     ]
     return events.groupBy(*key_columns(bound), F.col(PANE)).agg(F.bit_or(bit).alias(PRESENT), *made)
+
+
+def side_by_side(column: str, width: int, take: Callable[[Column], Column]) -> Column:
+    """Put a partial's places into one list, each as `take` gives it."""
+    names = [placed(column, at) for at in range(width)]
+    some = F.col(names[0])
+    if take(some) is some:
+        # As text: a call into the JVM for each of many columns would take longer than to plan all the rest.
+        return F.expr(f"array({', '.join(names)})")
+    return F.array(*(take(F.col(name)) for name in names))
 
 
 def placed(column: str, at: int) -> str:

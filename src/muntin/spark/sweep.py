@@ -7,10 +7,25 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from muntin.declare.query import WINDOW, WINDOW_ID
 from muntin.kernels.sweep import Lane, Sweep
 from muntin.kernels.unpack import Unpack
-from muntin.spark.crossing import HEAD, Named, identified, in_panes, key_fields, key_names, keys_back, last_buckets
-from muntin.spark.packs import PRESENT, packs, placed
+from muntin.spark.crossing import (
+    HEAD,
+    RANGE,
+    RUN_HEAD,
+    SLIDE,
+    START,
+    Named,
+    identified,
+    in_panes,
+    key_fields,
+    key_names,
+    keys_back,
+    last_buckets,
+    timed,
+)
+from muntin.spark.packs import PRESENT, packs, side_by_side
 from muntin.spark.panes import BUCKET, PANE, finished, key_columns, panes, parts_of
 
 if TYPE_CHECKING:
@@ -23,6 +38,8 @@ if TYPE_CHECKING:
     from muntin.window.spec import Window
 
 _END: Final = "_mt_e"
+_AT: Final = "_mt_a"
+_FIRST: Final = "_mt_f"
 
 
 def sweep(
@@ -33,11 +50,13 @@ def sweep(
     coarse: int | None,
     *,
     pack: int = 1,
+    runs: bool = False,
     wide: bool = False,
 ) -> DataFrame:
     """Compute some aggregates over some windows from panes.
 
     `coarse` panes make a bucket, where keys are few, and `pack` neighbouring ones share a row on their way to Python.
+    With `runs` neighbouring windows share one on their way back.
     """
     parts = parts_of(bound, names)
     rows = panes(bound, grid, parts) if pack == 1 else packs(bound, grid, parts, pack)
@@ -48,8 +67,9 @@ def sweep(
     for column, part in parts.values():
         lane = part.lane
         assert lane is not None, f"{part.name} does not go by kernels"
-        columns = [column] if pack == 1 else [placed(column, at) for at in range(pack)]
-        fields += [take(F.col(at)).alias(f"{at}_{name}") for name, take in lane.fields.items() for at in columns]
+        for name, take in lane.fields.items():
+            field = take(F.col(column)) if pack == 1 else side_by_side(column, pack, take)
+            fields.append(field.alias(f"{column}_{name}"))
         lanes.append(Lane(lane.operator, lane.dtypes, lane.load, len(lane.fields)))
         back += [T.StructField(f"{column}_{name}", kind) for name, kind in lane.results.items()]
     numbered = key_names(bound)
@@ -68,10 +88,19 @@ def sweep(
         marks.append(F.col(PRESENT))
     spread = rows.select(*marks, *fields)
     spread = spread.repartition(*order[:-1]) if order[:-1] else spread.repartition(1)
-    swept = Sweep(len(keys), counted, tuple(lanes), coarse, wide)
+    ids = tuple(window.id for window in windows) if runs and not wide else None
+    swept = Sweep(len(keys), counted, tuple(lanes), coarse, wide, ids)
     work = swept if pack == 1 else Unpack(len(order) - 1, pack, swept)
-    schema = T.StructType(wide_fields(bound, back) if wide else [*HEAD, *key_fields(bound), *back])
+    schema = T.StructType(
+        wide_fields(bound, back)
+        if wide
+        else [*HEAD, *key_fields(bound), *back]
+        if ids is None
+        else [*RUN_HEAD, *key_fields(bound), *(T.StructField(f.name, T.ArrayType(f.dataType)) for f in back)]
+    )
     found = spread.sortWithinPartitions(*order).mapInArrow(Named(work, schema), schema)
+    if ids is not None:
+        return _shown_runs(bound, found, names, grid, parts, [field.name for field in back])
     return (shown_wide if wide else shown_windows)(bound, found, names, windows, grid, parts)
 
 
@@ -120,6 +149,30 @@ def shown_wide(
         ]
     at = bound.instant(grid.start(F.col(_END)))
     return found.select(*keys_back(bound), at.alias("at"), *results)
+
+
+def _shown_runs(
+    bound: Bound, found: DataFrame, names: Sequence[str], grid: Grid, parts: Parts, lists: Sequence[str]
+) -> DataFrame:
+    """Take runs of windows apart, give each its times, and finish the aggregates."""
+    first, *others = lists
+    # One list is exploded, and the others are asked for the same place: they have the same length.
+    each = found.select(
+        *(F.col(name) for name in found.columns if name not in (START, first)),
+        F.col(START).alias(_FIRST),
+        F.posexplode(first).alias(_AT, first),
+    )
+    rows = each.select(
+        WINDOW_ID,
+        (F.col(_FIRST) + F.col(_AT) * F.col(SLIDE)).alias(START),
+        RANGE,
+        *key_names(bound),
+        first,
+        *(F.get(F.col(name), F.col(_AT)).alias(name) for name in others),
+    )
+    merged = _rebuilt(parts, "")
+    results = [finished(bound, name, merged).alias(name) for name in names]
+    return rows.select(WINDOW_ID, timed(bound, grid).alias(WINDOW), *keys_back(bound), *results)
 
 
 def _rebuilt(parts: Parts, suffix: str) -> dict[str, Column]:

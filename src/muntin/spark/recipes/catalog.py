@@ -96,7 +96,8 @@ def _check_type(name: str, function: str, value: Input) -> None:
     if function in _NUMBERS and not isinstance(of, (T.NumericType, T.NullType)) and not timed and not spans:
         msg = (
             f"`{name}`: {function} takes numbers, and {value.token} is of type {of.simpleString()}. "
-            f"Cast it first, for example agg.{function}(F.col('{value.token}').cast('double'))"
+            f'Cast it first: agg.{function}(F.expr("try_cast({value.token} AS double)")), or '
+            f"TRY_CAST({value.token} AS float) in SQL, which makes null of a text that is no number"
         )
         raise QueryError(msg)
     if function in ("any", "all") and not isinstance(of, (T.BooleanType, T.NullType)):

@@ -34,10 +34,12 @@ def coding(of: T.DataType) -> Coding | None:
     >>> coding(T.DateType()).dtype, coding(T.FloatType()).dtype, coding(T.StringType())
     ('int64', 'float64', None)
     """
-    if isinstance(of, (T.FloatType, T.DoubleType)):
+    if isinstance(of, (T.DoubleType, T.LongType)):
+        return Coding("float64" if isinstance(of, T.DoubleType) else "int64", as_is, as_is)
+    if isinstance(of, T.FloatType):
         # float -> double -> float gives the same float.
         return Coding("float64", lambda c: c.cast("double"), lambda c: c.cast(of))
-    if isinstance(of, (T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.BooleanType)):
+    if isinstance(of, (T.ByteType, T.ShortType, T.IntegerType, T.BooleanType)):
         return Coding("int64", lambda c: c.cast("bigint"), lambda c: c.cast(of))
     if isinstance(of, T.DateType):
         return Coding("int64", lambda c: F.unix_date(c).cast("bigint"), lambda c: F.date_from_unix_date(c.cast("int")))
@@ -46,6 +48,11 @@ def coding(of: T.DataType) -> Coding | None:
     if isinstance(of, T.TimestampNTZType):
         return Coding("int64", ntz_micros, ntz_from_micros)
     return None
+
+
+def as_is(column: Column) -> Column:
+    """Give a column that needs no change."""
+    return column
 
 
 def crosses(of: T.DataType) -> bool:

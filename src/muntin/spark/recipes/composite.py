@@ -84,7 +84,7 @@ def geometric_mean(inputs: list[Input]) -> Recipe:
     single = F.when((x > 0) & ~F.isnan(x), F.log(x))
     make = F.coalesce(F.sum(single), F.lit(0.0))
     lane = Lane("sum", ("float64",), "lift", {"t": lambda c: c}, {"t": T.DoubleType()})
-    logs = Part(name, make, F.sum, lane, F.coalesce(single, F.lit(0.0)))
+    logs = Part(name, make, F.sum, lane, F.coalesce(single, F.lit(0.0)), in_place="sum")
 
     def finish(parts: Mapping[str, Column]) -> Column:
         total = parts[name]

@@ -40,11 +40,18 @@ class Part:
     single: Column | None = None
     heavy: bool = False
     """Spark merges it in objects, row by row, and not in a hash table of numbers."""
+    in_place: str | None = None
+    """The aggregate, by its name in SQL, by which Spark merges it as one number in place; None where it does not."""
 
     @property
     def packable(self) -> bool:
-        """Whether it is one number that Spark merges in place, so that several panes may share a row."""
-        return self.lane is not None and self.single is not None and not self.heavy and self.lane.load != "row"
+        """Whether several panes may share a row."""
+        return self.lane is not None and self.single is not None and self.in_place is not None
+
+    @property
+    def listable(self) -> bool:
+        """Whether it comes back from kernels as numbers, so that several windows may share a row."""
+        return self.lane is not None and self.lane.load != "row"
 
 
 @dataclass(frozen=True, slots=True)

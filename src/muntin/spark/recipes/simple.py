@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from muntin.spark.recipes.coding import coding
+from muntin.spark.recipes.coding import as_is, coding
 from muntin.spark.recipes.part import Input, Lane, Part, Recipe
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ def count(inputs: list[Input]) -> Recipe:
 
 def count_part(value: Input) -> Part:
     """Count the values that are not null, as a part."""
-    lane = Lane("count", (), "raw", {"n": _as_is}, {"n": T.LongType()})
+    lane = Lane("count", (), "raw", {"n": as_is}, {"n": T.LongType()})
     single = value.column.isNotNull().cast("bigint")
-    return Part(f"count({value.token})", F.count(value.column), F.sum, lane, single)
+    return Part(f"count({value.token})", F.count(value.column), F.sum, lane, single, in_place="sum")
 
 
 def total(inputs: list[Input]) -> Recipe:
@@ -45,11 +45,11 @@ def sum_part(value: Input) -> Part:
     """Add up values, as a part."""
     name = f"sum({value.token})"
     if isinstance(value.type, (T.FloatType, T.DoubleType)):
-        lane = Lane("sum", ("float64",), "lift", {"t": _as_is}, {"t": T.DoubleType()})
-        return Part(name, F.sum(value.column), F.sum, lane, value.column.cast("double"))
+        lane = Lane("sum", ("float64",), "lift", {"t": as_is}, {"t": T.DoubleType()})
+        return Part(name, F.sum(value.column), F.sum, lane, value.column.cast("double"), in_place="sum")
     if isinstance(value.type, T.IntegralType):
-        lane = Lane("sum", ("int64",), "lift", {"t": _as_is}, {"t": T.LongType()})
-        return Part(name, F.sum(value.column), F.sum, lane, value.column.cast("bigint"))
+        lane = Lane("sum", ("int64",), "lift", {"t": as_is}, {"t": T.LongType()})
+        return Part(name, F.sum(value.column), F.sum, lane, value.column.cast("bigint"), in_place="sum")
     if isinstance(value.type, T.DecimalType):
         wanted = _sum_type(value.type)
         return Part(name, F.sum(value.column), lambda partial: F.sum(partial).cast(wanted))
@@ -112,11 +112,7 @@ def extreme_part(value: Input, *, largest: bool) -> Part:
     if code is not None:
         back: dict[str, T.DataType] = {"v": code.crosses}
         lane = Lane(name, (code.dtype,), "lift", {"v": code.encode}, back, lambda columns: code.decode(columns["v"]))
-    return Part(f"{name}({value.token})", aggregate(value.column), aggregate, lane, value.column)
-
-
-def _as_is(column: Column) -> Column:
-    return column
+    return Part(f"{name}({value.token})", aggregate(value.column), aggregate, lane, value.column, in_place=name)
 
 
 def _sum_type(of: T.DecimalType) -> T.DecimalType:
