@@ -182,7 +182,7 @@ def _ratio(times: dict[str, float]) -> str:
 def _chart(times: dict[str, float], events: int) -> str:
     note = f"{events:,} events of {DEVICES} devices, {len(WINDOWS)} windows, 5 aggregates; seconds, local Spark"
     named = {"native": "native: a groupBy per window", "muntin": "muntin: one shared plan"}
-    return bars(f"Ten windows: {_ratio(times)}", note, [(named[name], s, f"{s:.1f} s") for name, s in times.items()])
+    return bars(f"Ten windows: {_ratio(times)}", note, [(named[name], s, f"{s:.2f} s") for name, s in times.items()])
 
 
 def _say(text: str) -> None:
