@@ -17,22 +17,21 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from muntin.spark.bound import Bound
-    from muntin.window.spec import Window
 
 
 def native(bound: Bound, only: Collection[str] | None = None) -> DataFrame:
     """Compute every window by itself, as Spark's own functions do it; `only` some of the aggregates."""
-    frames = [_window(bound, window, only) for window in bound.query.windows]
-    return reduce(lambda x, y: x.unionAll(y), frames)
-
-
-def _window(bound: Bound, window: Window, only: Collection[str] | None) -> DataFrame:
-    times = [f"{length} microseconds" for length in (window.range, window.slide, window.offset)]
     names = [name for name, _ in bound.query.aggregates if only is None or name in only]
+    # Every column takes a dozen messages to the JVM: those that are the same for all windows are made once.
+    keys = bound.keys
     results = [
         (native_custom(bound, name) if name in bound.custom else bound.recipes[name].native).alias(name)
         for name in names
     ]
-    grouped = bound.events.groupBy(F.window(bound.time, *times).alias(WINDOW), *bound.keys).agg(*results)
-    kept = [quoted(name) for name in (*bound.query.keys, *names)]
-    return grouped.select(F.lit(window.id).alias(WINDOW_ID), WINDOW, *kept)
+    kept = [quoted(name) for name in (WINDOW, *bound.query.keys, *names)]
+    frames = []
+    for window in bound.query.windows:
+        times = [f"{length} microseconds" for length in (window.range, window.slide, window.offset)]
+        grouped = bound.events.groupBy(F.window(bound.time, *times).alias(WINDOW), *keys).agg(*results)
+        frames.append(grouped.select(F.lit(window.id).alias(WINDOW_ID), *kept))
+    return reduce(lambda x, y: x.unionAll(y), frames)
