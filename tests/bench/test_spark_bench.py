@@ -167,6 +167,18 @@ def test_forty_workloads_of_every_kind_the_same_each_time() -> None:
     assert max(w.events for w in drawn) > 1_000_000
 
 
+def test_the_report_tells_how_exact_it_is() -> None:
+    drawn = never_slower.workloads(never_slower.Scale(each=1))[:2]
+    good = never_slower.Reading(drawn[0], 9, native=1.0, again=1.05, auto=1.08, executing=0.9, ways="native")
+    poor = never_slower.Reading(drawn[1], 9, native=1.0, again=1.2, auto=1.5, executing=1.09, ways="jvm")
+    told = never_slower._report(never_slower.Scale(), [good, poor], {})
+    assert "With planning counted, 1 of 2 workloads" in told.notes[0]
+    assert "without it, 2." in told.notes[0]
+    assert "its own time in 1 of 2, and 1.20 times at the most" in told.notes[1]
+    assert told.tables[1].rows[0] == ("two windows 0", drawn[1].events, 1.0, 1.5, 1.09, 1.2, "jvm")
+    assert max(map(len, report.as_text(told).splitlines())) <= 80
+
+
 # --- the forum's case
 
 

@@ -50,12 +50,12 @@ class KeptPanes:
     def _from_partials(self, recipe: Recipe) -> Recipe:
         assert recipe.finish is not None
         parts = tuple(self._read(part) for part in recipe.parts)
-        return replace(recipe, native=recipe.finish({part.name: part.make for part in parts}), parts=parts, item=None)
+        return replace(recipe, native=recipe.finish({part.name: part.make() for part in parts}), parts=parts, item=None)
 
     def _read(self, part: Part) -> Part:
         column, _ = self.parts[part.name]
-        single = None if part.single is None else F.col(column)
-        return replace(part, make=part.merge(F.col(column)), single=single)
+        single = None if part.single is None else lambda: F.col(column)
+        return replace(part, make=lambda: part.merge(F.col(column)), single=single)
 
 
 def kept_panes(bound: Bound, names: Collection[str], grid: Grid) -> KeptPanes:

@@ -74,7 +74,8 @@ def partial_columns(bound: Bound) -> tuple[tuple[str, T.DataType], ...]:
     for column, part in parts_of(bound, bound.recipes).values():
         assert part.lane is not None
         assert part.single is not None
-        fields = {name: take(part.single).alias(f"{column}_{name}") for name, take in part.lane.stream_fields.items()}
+        single = part.single()
+        fields = {name: take(single).alias(f"{column}_{name}") for name, take in part.lane.stream_fields.items()}
         kinds = bound.events.select(*fields.values()).schema.fields
         found += [(f"{part.name} {name}", kind.dataType) for name, kind in zip(fields, kinds, strict=True)]
     return tuple(found)

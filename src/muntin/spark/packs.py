@@ -32,7 +32,7 @@ def packs(bound: Bound, grid: Grid, parts: Parts, width: int) -> DataFrame:
     whole = Grid(grid.width * width, grid.offset)
     place = F.call_function("div", F.pmod(grid.since(bound.micros), F.lit(whole.width)), F.lit(grid.width))
     # What an event gives is computed once, before it is compared with every place.
-    singles = [part.single.alias(column) for column, part in parts.values() if part.single is not None]
+    singles = [part.single().alias(column) for column, part in parts.values() if part.single is not None]
     events = bound.events.select(
         *bound.keys, whole.pane(bound.micros).alias(PANE), place.cast("int").alias(_PLACE), *singles
     )

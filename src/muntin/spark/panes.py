@@ -75,7 +75,7 @@ def quoted(name: str) -> Column:
 
 def panes(bound: Bound, grid: Grid, parts: Parts) -> DataFrame:
     """Aggregate the events of each key and pane: keys, pane number, partials."""
-    made = [part.make.alias(column) for column, part in parts.values()]
+    made = [part.make().alias(column) for column, part in parts.values()]
     if not made:
         # Nothing to compute, but which panes there are still matters.
         return bound.events.select(*bound.keys, grid.pane(bound.micros).alias(PANE)).distinct()

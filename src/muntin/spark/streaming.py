@@ -148,7 +148,8 @@ def stream(work: Streaming) -> DataFrame:
     for column, part in parts.values():
         assert part.lane is not None
         assert part.single is not None
-        fields += [take(part.single).alias(f"{column}_{name}") for name, take in part.lane.stream_fields.items()]
+        single = part.single()
+        fields += [take(single).alias(f"{column}_{name}") for name, take in part.lane.stream_fields.items()]
         back += [T.StructField(f"{column}_{name}", kind) for name, kind in part.lane.results.items()]
     named = [key.alias(name) for key, name in zip(keys, key_names(bound), strict=True)]
     pane = work.grid.pane(bound.micros)

@@ -68,7 +68,7 @@ def tree(bound: Bound, names: Sequence[str], windows: Sequence[Window], forest: 
 
 def _root(bound: Bound, window: Window, parts: Parts) -> DataFrame:
     """Aggregate events; those of a long window by panes first, so that panes and not events are there many times."""
-    make = [part.make.alias(column) for column, part in parts.values()]
+    make = [part.make().alias(column) for column, part in parts.values()]
     if window.range <= _OVERLAP * window.slide:
         events = with_starts(bound.events, bound.micros, window, range(window.range), 1, _START)
         return _grouped(events, [*bound.keys, F.col(_START)], make)

@@ -37,13 +37,25 @@ def spread(native: Callable[[Column], Column], *, sample: bool, root: bool) -> C
 
 def _moments(value: Input) -> Part:
     """Keep the count, the mean and the sum of squared distances from it."""
-    x = value.column.cast("double")
-    # var_pop of nothing is null: so is the partial's m2, and its mean, and nobody asks for them.
-    make = F.struct(
-        F.count(x).alias("n"),
-        F.coalesce(F.avg(x), F.lit(0.0)).alias("mean"),
-        F.coalesce(F.var_pop(x) * F.count(x), F.lit(0.0)).alias("m2"),
-    )
+
+    def make() -> Column:
+        x = value.column.cast("double")
+        # var_pop of nothing is null: so is the partial's m2, and its mean, and nobody asks for them.
+        return F.struct(
+            F.count(x).alias("n"),
+            F.coalesce(F.avg(x), F.lit(0.0)).alias("mean"),
+            F.coalesce(F.var_pop(x) * F.count(x), F.lit(0.0)).alias("m2"),
+        )
+
+    def single() -> Column:
+        x = value.column.cast("double")
+        # x - x is 0, or NaN of an infinity and of NaN, like their variance.
+        return F.struct(
+            x.isNotNull().cast("bigint").alias("n"),
+            F.coalesce(x, F.lit(0.0)).alias("mean"),
+            F.coalesce(x - x, F.lit(0.0)).alias("m2"),
+        )
+
     lane = Lane(
         "var_pop",
         ("float64",),
@@ -51,12 +63,6 @@ def _moments(value: Input) -> Part:
         {"n": lambda c: c["n"], "mean": lambda c: c["mean"], "m2": lambda c: c["m2"]},
         {"n": T.LongType(), "mean": T.DoubleType(), "m2": T.DoubleType()},
         lambda columns: F.struct(*(columns[name].alias(name) for name in ("n", "mean", "m2"))),
-    )
-    # x - x is 0, or NaN of an infinity and of NaN, like their variance.
-    single = F.struct(
-        x.isNotNull().cast("bigint").alias("n"),
-        F.coalesce(x, F.lit(0.0)).alias("mean"),
-        F.coalesce(x - x, F.lit(0.0)).alias("m2"),
     )
     merge = lambda partial: fold(partial, _merge_moments)  # noqa: E731
     return Part(f"moments({value.token})", make, merge, lane, single, heavy=True)
@@ -82,9 +88,9 @@ def geometric_mean(inputs: list[Input]) -> Recipe:
     undefined = count_part(Input(F.when((x < 0) | F.isnan(x), 1), T.IntegerType(), f"no log {value.token}"))
     name = f"logs({value.token})"
     single = F.when((x > 0) & ~F.isnan(x), F.log(x))
-    make = F.coalesce(F.sum(single), F.lit(0.0))
     lane = Lane("sum", ("float64",), "lift", {"t": lambda c: c}, {"t": T.DoubleType()})
-    logs = Part(name, make, F.sum, lane, F.coalesce(single, F.lit(0.0)), in_place="sum")
+    make, alone = lambda: F.coalesce(F.sum(single), F.lit(0.0)), lambda: F.coalesce(single, F.lit(0.0))
+    logs = Part(name, make, F.sum, lane, alone, in_place="sum")
 
     def finish(parts: Mapping[str, Column]) -> Column:
         total = parts[name]
@@ -94,7 +100,7 @@ def geometric_mean(inputs: list[Input]) -> Recipe:
         return F.when(parts[n.name] == 0, None).when(nan, float("nan")).when(parts[zeros.name] > 0, 0.0).otherwise(root)
 
     parts = (n, zeros, undefined, logs)
-    return Recipe(finish({part.name: part.make for part in parts}), parts, finish)
+    return Recipe(finish({part.name: part.make() for part in parts}), parts, finish)
 
 
 def occurrences(*, largest: bool) -> Callable[[list[Input]], Recipe]:
@@ -109,7 +115,6 @@ def occurrences(*, largest: bool) -> Callable[[list[Input]], Recipe]:
             return F.size(F.filter(values, lambda v: v == best(values))).cast("bigint")
 
         native = at_extreme(F.collect_list(value.column))
-        make = F.struct(native.alias("n"), extreme(value.column).alias("extreme"))
 
         def merge(x: Column, y: Column) -> Column:
             # A partial without values has a null extreme, and its n is 0.
@@ -119,8 +124,14 @@ def occurrences(*, largest: bool) -> Callable[[list[Input]], Recipe]:
             return F.when(x["extreme"].isNull() | better, y).when(y["extreme"].isNull() | worse, x).otherwise(both)
 
         name = f"{'max' if largest else 'min'}_count({value.token})"
-        single = F.struct(value.column.isNotNull().cast("bigint").alias("n"), value.column.alias("extreme"))
         lane = _tally_lane(value, largest=largest)
+
+        def make() -> Column:
+            return F.struct(native.alias("n"), extreme(value.column).alias("extreme"))
+
+        def single() -> Column:
+            return F.struct(value.column.isNotNull().cast("bigint").alias("n"), value.column.alias("extreme"))
+
         part = Part(name, make, lambda partial: fold(partial, merge), lane, single, heavy=True)
         return Recipe(native, (part,), lambda parts: parts[name]["n"])
 

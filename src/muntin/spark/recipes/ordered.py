@@ -31,8 +31,9 @@ def end(*, last: bool) -> Ordered:
         event = event if kept is None else F.when(kept, event)
         name = f"{'last' if last else 'first'}({value.token})"
         fields = {"t": lambda c: c["t"], "v": lambda c: c["v"]}
-        part = Part(name, pick(event), pick, _by_row("arg_max" if last else "arg_min", "int64", fields, value), event)
-        return Recipe(pick(event)["v"], (part,), lambda parts: parts[name]["v"])
+        best, lane = pick(event), _by_row("arg_max" if last else "arg_min", "int64", fields, value)
+        part = Part(name, lambda: best, pick, lane, lambda: event)
+        return Recipe(best["v"], (part,), lambda parts: parts[name]["v"])
 
     return recipe
 
@@ -54,7 +55,7 @@ def argument(*, largest: bool) -> Ordered:
         if code is not None:
             fields = {"by": lambda c: code.encode(c["by"]), "v": lambda c: c["v"]}
             lane = _by_row("arg_max" if largest else "arg_min", code.dtype, fields, value, {"t": lambda c: c["t"]})
-        part = Part(name, best, pick, lane, single)
+        part = Part(name, lambda: best, pick, lane, lambda: single)
         return Recipe(best["v"], (part,), lambda parts: parts[name]["v"])
 
     return recipe
@@ -98,7 +99,7 @@ def _listed(value: Input, micros: Column, name: str, show: Callable[[Column], Co
         return show(F.transform(F.array_sort(events), lambda event: event["v"]))
 
     merge = lambda partial: F.flatten(F.collect_list(partial))  # noqa: E731
-    part = Part(f"{name}({value.token})", events, merge, heavy=True)
+    part = Part(f"{name}({value.token})", lambda: events, merge, heavy=True)
     return Recipe(finish(events), (part,), lambda parts: finish(parts[part.name]))
 
 
@@ -107,8 +108,8 @@ def collect_distinct(inputs: list[Input]) -> Recipe:
     value = inputs[0]
     part = Part(
         f"distinct({value.token})",
-        F.collect_set(value.column),
+        lambda: F.collect_set(value.column),
         lambda partial: F.array_distinct(F.flatten(F.collect_list(partial))),
         heavy=True,
     )
-    return Recipe(F.array_sort(part.make), (part,), lambda parts: F.array_sort(parts[part.name]))
+    return Recipe(F.array_sort(part.make()), (part,), lambda parts: F.array_sort(parts[part.name]))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 Merge: TypeAlias = "Callable[[Column], Column]"
+Make: TypeAlias = "Callable[[], Column]"
 
 
 class Input(NamedTuple):
@@ -30,14 +31,15 @@ class Part:
 
     Two parts of one name are the same: `avg` and `sum` of a column share its total. `lane` says how a NumPy
     kernel merges it; None where only Spark can. `single` is the partial of one event alone, from which a stream's
-    workers make all others; None where Spark alone can make partials.
+    workers make all others; None where Spark alone can make partials. Both are made when they are asked for: a column
+    takes a dozen messages to the JVM, and the plan written by hand needs none of them.
     """
 
     name: str
-    make: Column
+    make: Make
     merge: Merge
     lane: Lane | None = None
-    single: Column | None = None
+    single: Make | None = None
     heavy: bool = False
     """Spark merges it in objects, row by row, and not in a hash table of numbers."""
     in_place: str | None = None

@@ -21,14 +21,14 @@ _SAFE_PRECISION = 23
 def count(inputs: list[Input]) -> Recipe:
     """Count events, or values that are not null."""
     part = count_part(inputs[0])
-    return Recipe(part.make, (part,), lambda parts: parts[part.name])
+    return Recipe(part.make(), (part,), lambda parts: parts[part.name])
 
 
 def count_part(value: Input) -> Part:
     """Count the values that are not null, as a part."""
     lane = Lane("count", (), "raw", {"n": as_is}, {"n": T.LongType()})
-    single = value.column.isNotNull().cast("bigint")
-    return Part(f"count({value.token})", F.count(value.column), F.sum, lane, single, in_place="sum")
+    make, single = lambda: F.count(value.column), lambda: value.column.isNotNull().cast("bigint")
+    return Part(f"count({value.token})", make, F.sum, lane, single, in_place="sum")
 
 
 def total(inputs: list[Input]) -> Recipe:
@@ -37,23 +37,23 @@ def total(inputs: list[Input]) -> Recipe:
     if isinstance(exact, T.DecimalType):
         # Each merge adds ten digits to the type; the result's type is that of one sum.
         wanted = _sum_type(exact)
-        return Recipe(part.make, (part,), lambda parts: parts[part.name].cast(wanted))
-    return Recipe(part.make, (part,), lambda parts: parts[part.name])
+        return Recipe(part.make(), (part,), lambda parts: parts[part.name].cast(wanted))
+    return Recipe(part.make(), (part,), lambda parts: parts[part.name])
 
 
 def sum_part(value: Input) -> Part:
     """Add up values, as a part."""
-    name = f"sum({value.token})"
+    name, make = f"sum({value.token})", lambda: F.sum(value.column)
     if isinstance(value.type, (T.FloatType, T.DoubleType)):
         lane = Lane("sum", ("float64",), "lift", {"t": as_is}, {"t": T.DoubleType()})
-        return Part(name, F.sum(value.column), F.sum, lane, value.column.cast("double"), in_place="sum")
+        return Part(name, make, F.sum, lane, lambda: value.column.cast("double"), in_place="sum")
     if isinstance(value.type, T.IntegralType):
         lane = Lane("sum", ("int64",), "lift", {"t": as_is}, {"t": T.LongType()})
-        return Part(name, F.sum(value.column), F.sum, lane, value.column.cast("bigint"), in_place="sum")
+        return Part(name, make, F.sum, lane, lambda: value.column.cast("bigint"), in_place="sum")
     if isinstance(value.type, T.DecimalType):
         wanted = _sum_type(value.type)
-        return Part(name, F.sum(value.column), lambda partial: F.sum(partial).cast(wanted))
-    return Part(name, F.sum(value.column), F.sum)
+        return Part(name, make, lambda partial: F.sum(partial).cast(wanted))
+    return Part(name, make, F.sum)
 
 
 def mean(inputs: list[Input]) -> Recipe:
@@ -77,19 +77,19 @@ def mean(inputs: list[Input]) -> Recipe:
 def least(inputs: list[Input]) -> Recipe:
     """Find the smallest value."""
     part = extreme_part(inputs[0], largest=False)
-    return Recipe(part.make, (part,), lambda parts: parts[part.name])
+    return Recipe(part.make(), (part,), lambda parts: parts[part.name])
 
 
 def greatest(inputs: list[Input]) -> Recipe:
     """Find the largest value, NaN above all."""
     part = extreme_part(inputs[0], largest=True)
-    return Recipe(part.make, (part,), lambda parts: parts[part.name])
+    return Recipe(part.make(), (part,), lambda parts: parts[part.name])
 
 
 def extent(inputs: list[Input]) -> Recipe:
     """Measure the distance from the smallest value to the largest."""
     low, high = extreme_part(inputs[0], largest=False), extreme_part(inputs[0], largest=True)
-    return Recipe(high.make - low.make, (low, high), lambda parts: parts[high.name] - parts[low.name])
+    return Recipe(high.make() - low.make(), (low, high), lambda parts: parts[high.name] - parts[low.name])
 
 
 def any_true(inputs: list[Input]) -> Recipe:
@@ -112,7 +112,8 @@ def extreme_part(value: Input, *, largest: bool) -> Part:
     if code is not None:
         back: dict[str, T.DataType] = {"v": code.crosses}
         lane = Lane(name, (code.dtype,), "lift", {"v": code.encode}, back, lambda columns: code.decode(columns["v"]))
-    return Part(f"{name}({value.token})", aggregate(value.column), aggregate, lane, value.column, in_place=name)
+    make, single = lambda: aggregate(value.column), lambda: value.column
+    return Part(f"{name}({value.token})", make, aggregate, lane, single, in_place=name)
 
 
 def _sum_type(of: T.DecimalType) -> T.DecimalType:

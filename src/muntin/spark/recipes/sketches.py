@@ -21,7 +21,7 @@ def approx_distinct(inputs: list[Input], lg_k: int) -> Recipe:
     _check("approx_distinct", "lg_k", lg_k, 4, 21)
     part = Part(
         f"hll({inputs[0].token}, {lg_k})",
-        F.hll_sketch_agg(inputs[0].column, lg_k),
+        lambda: F.hll_sketch_agg(inputs[0].column, lg_k),
         lambda partial: F.hll_union_agg(partial, False),
         heavy=True,
     )
@@ -33,7 +33,7 @@ def theta(inputs: list[Input], lg_k: int) -> Recipe:
     _check("theta", "lg_k", lg_k, 4, 26)
     part = Part(
         f"theta({inputs[0].token}, {lg_k})",
-        F.theta_sketch_agg(inputs[0].column, lg_k),
+        lambda: F.theta_sketch_agg(inputs[0].column, lg_k),
         lambda partial: F.theta_union_agg(partial, lg_k),
         heavy=True,
     )
@@ -46,7 +46,7 @@ def approx_quantile(inputs: list[Input], q: float, k: int) -> Recipe:
     _check("approx_quantile", "k", k, 8, 65_535)
     part = Part(
         f"kll({inputs[0].token}, {k})",
-        F.kll_sketch_agg_double(inputs[0].column.cast("double"), k),
+        lambda: F.kll_sketch_agg_double(inputs[0].column.cast("double"), k),
         lambda partial: F.kll_merge_agg_double(partial, k),
         heavy=True,
     )
@@ -80,4 +80,4 @@ def _check(function: str, setting: str, value: object, least: float, most: float
 
 
 def _estimated(part: Part, estimate: Callable[[Column], Column]) -> Recipe:
-    return Recipe(estimate(part.make), (part,), lambda parts: estimate(parts[part.name]))
+    return Recipe(estimate(part.make()), (part,), lambda parts: estimate(parts[part.name]))
