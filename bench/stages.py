@@ -18,9 +18,9 @@ from bench.spark_session import session, settings, sink
 from muntin import agg, tumbling
 from muntin.declare.query import WindowQuery, named_aggregates
 from muntin.errors import MuntinError
-from muntin.physical.choose import coarse
 from muntin.physical.constants import Constants
 from muntin.physical.statistics import Statistics
+from muntin.physical.ways import coarse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

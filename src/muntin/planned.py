@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from muntin.show.html import to_fragment
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from os import PathLike
     from pathlib import Path
 
@@ -26,7 +27,13 @@ class Plan(ABC):
 
     query: Query
     bound: Bound
-    logical: LogicalPlan
+    search: Callable[[], LogicalPlan]
+    """Finds which window reads which, once, when that is asked for."""
+
+    @property
+    def logical(self) -> LogicalPlan:
+        """Which window reads which, and what that saves."""
+        return self.search()
 
     @abstractmethod
     def run(self, *, split: bool = False, wide: bool = False) -> Any:

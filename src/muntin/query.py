@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from muntin.api import optimize
@@ -12,8 +13,9 @@ from muntin.duration import parse_duration
 from muntin.errors import QueryError
 from muntin.logical.cost import read_unit
 from muntin.logical.optimize import check_optimizer
-from muntin.physical.choose import Group, Strategy, check_strategy, choose
+from muntin.physical.choose import Strategy, check_strategy, choose
 from muntin.physical.constants import load_constants
+from muntin.physical.ways import Group
 from muntin.stream_plan import plan_stream
 from muntin.table_plan import TablePlan
 from muntin.window.slices import common_measure
@@ -139,8 +141,9 @@ class Query(WindowQuery):
         """Plan the query.
 
         `optimizer` decides which windows read which, see `optimize`. `strategy` is "native" (as written by hand),
-        "jvm" (a tree of windows in Spark), "arrow" (panes in Spark, windows in NumPy kernels), or "auto": for each
-        aggregate the cheapest by calibrated cost, native where nothing is expected to be faster. The cost rests
+        "spread" (one group by of all windows), "jvm" (a tree of windows in Spark), "arrow" (panes in Spark, windows in
+        NumPy kernels), or "auto": for each aggregate the cheapest by calibrated cost, native where nothing is expected
+        to be faster. The cost rests
         on `statistics`; not given, files' footers and the first rows are looked at. Over a stream "arrow" is one
         stateful operator for all windows, "native" one for each.
         """
@@ -152,7 +155,7 @@ class Query(WindowQuery):
         bound = bind(self)
         if self.source.isStreaming:
             logical = optimize(self.windows, self.functions, optimizer=optimizer, period="steady")
-            return plan_stream(self, bound, logical, strategy)
+            return plan_stream(self, bound, lambda: logical, strategy)
         found = look(bound) if statistics is None else statistics
         return plan_table(self, bound, found, optimizer, strategy)
 
@@ -173,14 +176,17 @@ def plan_table(
     def optimized(functions: Sequence[AggregateFunction]) -> LogicalPlan:
         return optimize(query.windows, functions, optimizer=optimizer, rate=rate, unit=unit, period="steady")
 
-    logical = optimized(query.functions)
+    # `auto` refuses nothing, and its search takes longer than a query over few events: only when it is asked for.
+    logical = cache(lambda: optimized(query.functions))
+    if optimizer != "auto":
+        logical()
     forests: dict[tuple[str, ...], Forest] = {}
 
     def forest(group: Group) -> Forest:
         named = dict(query.aggregates)
         functions = tuple(dict.fromkeys(named[name].function for name in group.names))
         if group.names not in forests:
-            same = next((g for g in logical.groups if set(g.functions) == set(functions)), None)
+            same = next((g for g in logical().groups if set(g.functions) == set(functions)), None)
             forests[group.names] = (same or optimized(functions).groups[0]).forest
         return forests[group.names]
 

@@ -15,6 +15,8 @@ from muntin.stream.version import VERSION
 from muntin.window.slices import common_measure
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import DataFrame
 
     from muntin.api import LogicalPlan
@@ -157,17 +159,20 @@ class StreamPlan(Plan):
         return lines
 
 
-def plan_stream(query: Query, bound: Bound, logical: LogicalPlan, strategy: Strategy = "auto") -> StreamPlan:
+def plan_stream(
+    query: Query, bound: Bound, search: Callable[[], LogicalPlan], strategy: Strategy = "auto"
+) -> StreamPlan:
     """Plan a query over a stream."""
-    if strategy == "jvm":
-        msg = "strategy='jvm' is a tree of windows over a table: a stream takes 'arrow', 'native' or 'auto'"
+    if strategy in ("jvm", "spread"):
+        what = "a tree of windows" if strategy == "jvm" else "one group by of all windows"
+        msg = f"strategy={strategy!r} is {what} over a table: a stream takes 'arrow', 'native' or 'auto'"
         raise QueryError(msg)
     _refuse_distinct(query)
     refusal = refusal_of(bound)
     if strategy == "arrow" and refusal:
         msg = f"strategy='arrow' cannot serve this query: {refusal}. Take 'auto' or 'native'"
         raise QueryError(msg)
-    return StreamPlan(query, bound, logical, assemblies(query.windows), refusal, strategy)
+    return StreamPlan(query, bound, search, assemblies(query.windows), refusal, strategy)
 
 
 def _refuse_distinct(query: Query) -> None:

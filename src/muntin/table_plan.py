@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +80,7 @@ class TablePlan(Plan):
                     {
                         "strategy": c.name,
                         "aggregates": list(c.aggregates),
-                        "seconds": None if c.note else c.seconds,
+                        "seconds": None if math.isinf(c.seconds) else c.seconds,
                         "chosen": c.chosen,
                         "note": c.note,
                     }

@@ -77,7 +77,7 @@ def by_hand(folder: Path) -> dict[tuple[str, str, datetime], tuple[float, float,
     return {place: (min(temps), sum(temps), len(temps)) for place, temps in found.items()}
 
 
-@pytest.mark.parametrize("strategy", ["auto", "arrow", "jvm"])
+@pytest.mark.parametrize("strategy", ["auto", "arrow", "jvm", "spread"])
 def test_csv_in_parquet_out_with_every_row_verified(
     spark: SparkSession, folder: Path, tmp_path: Path, strategy: str
 ) -> None:

@@ -8,17 +8,19 @@ import pytest
 import muntin as mt
 from muntin import agg, hopping, tumbling
 from muntin.errors import QueryError
-from muntin.physical.choose import Group, choose, coarse
+from muntin.physical.choose import choose
 from muntin.physical.constants import Constants, load_constants, save_constants
 from muntin.physical.cost import Prices
 from muntin.physical.grouping import pane_groups
 from muntin.physical.statistics import Statistics
+from muntin.physical.ways import Group, coarse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from muntin import Window
+    from muntin.logical.forest import Forest
     from muntin.physical.choose import Strategy
     from muntin.physical.plan import PhysicalPlan
 
@@ -62,37 +64,72 @@ def test_what_is_not_expected_to_be_faster_is_native() -> None:
 
 def test_types_without_exact_numbers_stay_in_the_jvm() -> None:
     found = plan(TEN, [STRINGS])
-    assert [step.way for step in found.steps] == ["jvm"]
+    assert [step.way for step in found.steps] == ["spread"]
+    assert found.steps[0].pane == (10_000_000, 0)
     arrow = next(c for c in found.candidates if c.name == "arrow")
     assert arrow.note and not arrow.chosen
 
 
-def test_holistic_is_native_and_says_why() -> None:
-    found = plan((*TEN, hopping("1h", slide="10s")), [NUMBERS, MEDIAN])
-    ways = {step.aggregates: step.way for step in found.steps}
-    assert ways[("mid",)] == "native"
-    assert ways[("low",)] == "arrow"
+def test_holistic_reads_the_events_for_each_window_and_says_why() -> None:
+    windows = (*TEN, hopping("1h", slide="10s"))
+    found = plan(windows, [NUMBERS, MEDIAN])
+    ways = {step.aggregates: step for step in found.steps}
+    assert (ways[("mid",)].way, ways[("mid",)].pane) == ("spread", None)
+    assert ways[("low",)].way == "arrow"
+    refused = {c.name: c.note for c in found.candidates if c.aggregates == ("mid",) and c.seconds == float("inf")}
+    assert refused == dict.fromkeys(("jvm", "arrow"), MEDIAN.why)
+    assert ways[("mid",)].reason.startswith(MEDIAN.why)
+    by_hand = plan([tumbling("1h")], [MEDIAN], statistics=TINY)
+    assert [(step.way, step.reason) for step in by_hand.steps] == [("native", MEDIAN.why)]
+
+
+def test_few_events_in_many_windows_are_spread() -> None:
+    """One scan and one exchange, where native has one of each for every window."""
+    for groups in ([NUMBERS], [STRINGS], [MEDIAN], [NUMBERS, STRINGS, MEDIAN]):
+        found = plan(TEN, groups, statistics=TINY)
+        assert [(step.way, step.pane) for step in found.steps] == [("spread", None)]
+        assert set(found.steps[0].aggregates) == {name for group in groups for name in group.names}
+        assert found.seconds < found.native_seconds / 5
+    assert [step.way for step in plan([tumbling("1h")], [NUMBERS], statistics=TINY).steps] == ["native"]
+
+
+def test_all_that_is_spread_by_name_is_one_step() -> None:
+    found = plan(TEN, [NUMBERS, STRINGS, MEDIAN], "spread", TINY)
+    assert [(step.way, sorted(step.aggregates)) for step in found.steps] == [("spread", ["low", "mid", "word"])]
+    both = plan(TEN, [NUMBERS, MINE], "spread")
+    assert {step.aggregates: step.way for step in both.steps} == {("low",): "spread", ("mine",): "python"}
+
+
+def test_no_tree_is_looked_for_where_none_can_be_the_cheapest() -> None:
+    def unasked(group: Group) -> Forest:
+        pytest.fail(f"a forest was looked for: {group}")
+
+    for statistics, windows in ((TINY, TEN), (BIG, TEN), (TINY, [tumbling("1h")])):
+        found = choose(windows, [NUMBERS], unasked, "auto", statistics, CONSTANTS)
+        tree = next(c for c in found.candidates if c.name == "jvm")
+        assert tree.note and not tree.chosen
+        assert tree.seconds > found.seconds
 
 
 def test_distinct_counts_of_many_hopping_windows_go_by_first_appearances() -> None:
     windows = [hopping(f"{n}h", slide="10m") for n in (1, 2, 3, 6, 12)]
     for items in (None, 1e3, 1e7):
         found = plan(windows, [DISTINCT], statistics=replace(BIG, items=items))
-        assert [step.way for step in found.steps] == ["distinct"]
+        assert [step.way for step in found.steps] == ["distinct"], items
         assert found.steps[0].pane == (HOUR // 6, 0)
         assert found.seconds < found.native_seconds / 2
     both = plan(windows, [DISTINCT, MEDIAN, NUMBERS])
     assert {step.aggregates: step.way for step in both.steps} == {
         ("users",): "distinct",
-        ("mid",): "native",
-        ("low",): "arrow",
+        ("mid",): "spread",
+        ("low",): "spread",
     }
 
 
-def test_distinct_counts_of_one_tumbling_window_are_native() -> None:
-    for items in (None, 1e3, 1e7):
+def test_distinct_counts_of_one_tumbling_window_read_the_events() -> None:
+    for items, way in ((None, "spread"), (1e3, "spread"), (1e7, "native")):
         found = plan([tumbling("1h")], [DISTINCT], statistics=replace(BIG, items=items))
-        assert [step.way for step in found.steps] == ["native"]
+        assert [step.way for step in found.steps] == [way]
     assert [step.way for step in plan([tumbling("1h")], [DISTINCT], "jvm").steps] == ["distinct"]
     assert [step.way for step in plan([tumbling("1h")], [DISTINCT], "native").steps] == ["native"]
 
@@ -120,10 +157,10 @@ def test_custom_goes_to_python() -> None:
     assert [step.way for step in plan(TEN, [MINE]).steps] == ["python"]
 
 
-@pytest.mark.parametrize("strategy", ["native", "jvm", "arrow"])
+@pytest.mark.parametrize("strategy", ["native", "spread", "jvm", "arrow"])
 def test_a_strategy_by_name(strategy: Strategy) -> None:
     assert {step.way for step in plan(TEN, [NUMBERS], strategy).steps} == {strategy}
-    assert {step.way for step in plan(TEN, [STRINGS], strategy).steps} == {"native" if strategy == "native" else "jvm"}
+    assert {step.way for step in plan(TEN, [STRINGS], strategy).steps} == {"jvm" if strategy == "arrow" else strategy}
 
 
 def test_every_window_is_computed_once_whatever_the_grouping() -> None:
@@ -139,7 +176,10 @@ def test_windows_that_share_no_pane_part_ways() -> None:
     windows = (tumbling("10m"), tumbling("7001ms"))
     prices = Prices(BIG, CONSTANTS)
     assert prices.direct(windows).seconds < prices.sweep(windows).seconds
-    found = plan(windows, [NUMBERS])
+    assert [(step.way, step.pane) for step in plan(windows, [NUMBERS]).steps] == [("spread", None)]
+    # Where a copy of an event costs more than to read it again.
+    dear = replace(CONSTANTS, copy=CONSTANTS.scan + CONSTANTS.copy)
+    found = plan(windows, [NUMBERS], constants=dear)
     assert {step.way for step in found.steps} == {"jvm"}
     assert sorted(w.id for step in found.steps for w in step.windows) == ["tumbling_10m", "tumbling_7001ms"]
 

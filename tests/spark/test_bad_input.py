@@ -180,7 +180,7 @@ def test_the_native_plan_refuses_the_same(events: DataFrame) -> None:
 
 def test_options_that_do_not_exist(events: DataFrame) -> None:
     q = mt.windows(events, time="ts", keys="k").over(tumbling("10s"), tumbling("20s", id="n_1")).agg(n=agg.count())
-    with pytest.raises(QueryError, match="no strategy 'fast': choose one of auto, native, jvm, arrow"):
+    with pytest.raises(QueryError, match="no strategy 'fast': choose one of auto, native, spread, jvm, arrow"):
         q.plan(strategy="fast")  # type: ignore[arg-type]
     with pytest.raises(OptimizeError, match=r"optimizer must be one of .*got 'best'"):
         q.plan(optimizer="best")  # type: ignore[arg-type]

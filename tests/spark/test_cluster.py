@@ -54,7 +54,7 @@ q = (
          middle=agg.median("v_byte"), span=span("v_long"))
 )
 shared = mt.windows(frame, time="ts", keys="k_string").over(*q.windows).agg(n=agg.count(), low=agg.min("v_double"))
-frames = {name: q.plan(strategy=name).run() for name in ("jvm", "arrow", "auto")}
+frames = {name: q.plan(strategy=name).run() for name in ("spread", "jvm", "arrow", "auto")}
 found = together({"by hand": q.native(), **frames})
 wanted = found.pop("by hand")
 assert len(wanted) > 200

@@ -41,7 +41,7 @@ q = (
          text=agg.count(filter=F.lit("01") == F.lit("1")), number=agg.count(filter=F.lit("01") == F.lit(1)),
          twice=agg.sum(twice("v_byte")), thrice=agg.sum(thrice("v_byte")))
 )
-frames = {name: q.plan(strategy=name).run() for name in ("native", "jvm", "arrow", "auto")}
+frames = {name: q.plan(strategy=name).run() for name in ("native", "spread", "jvm", "arrow", "auto")}
 for name, one in frames.items():
     assert one.dtypes == q.native().dtypes, name
 found = together({"by hand": q.native(), **frames})

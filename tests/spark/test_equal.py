@@ -186,7 +186,7 @@ def test_any_query_has_the_rows_of_the_plan_written_by_hand(
     q = mt.windows(frame, time=time, keys=keys).over(*windows).agg(**aggregates)
     shares = any(aggregate.function.shareable for _, aggregate in q.aggregates)
     jvm, arrow = optimizers if shares else ("auto", "none")
-    check_plans(q, [("jvm", jvm, statistics), ("arrow", arrow, statistics)])
+    check_plans(q, [("jvm", jvm, statistics), ("arrow", arrow, statistics), ("spread", "auto", statistics)])
 
 
 @pytest.mark.slow
@@ -199,7 +199,7 @@ def test_every_aggregate_over_every_type(spark: SparkSession, interpreted: None,
             aggregates |= applied(function, column, FILTERS[place % len(FILTERS)])
     frame = frame_of(spark, draw_events(7, 60), 2)
     q = mt.windows(frame, time="ts", keys="k_bool").over(hopping("1m", slide="20s"), tumbling("30s")).agg(**aggregates)
-    assert check_plans(q, [("jvm", "auto", FEW), ("arrow", "auto", FEW)]) > 20
+    assert check_plans(q, [("jvm", "auto", FEW), ("arrow", "auto", FEW), ("spread", "auto", TINY)]) > 20
 
 
 def test_what_stands_beside_the_extreme_of_every_type(spark: SparkSession, interpreted: None) -> None:
@@ -234,7 +234,8 @@ def test_compiled_plans_of_mixed_kinds(spark: SparkSession) -> None:
         )
     )
     auto = q.plan().run()
-    frames = planned(q, [("jvm", "factor", FEW), ("arrow", "auto", MANY)])
+    spread = [("spread", "auto", FEW), ("spread", "auto", TINY)]
+    frames = planned(q, [("jvm", "factor", FEW), ("arrow", "auto", MANY), *spread])
     assert auto.dtypes == frames["by hand"].dtypes
     found = together({**frames, "auto": auto})
     wanted = found.pop("by hand")
@@ -248,7 +249,7 @@ def test_means_of_decimals_are_rounded_once(spark: SparkSession, interpreted: No
     value = (F.col("v_money") / 7).cast(f"decimal({precision},{scale})")
     frame = frame_of(spark, draw_events(13, 80)).withColumn("m", value)
     q = mt.windows(frame, time="ts").over(*WINDOWS[:3]).agg(mean=agg.avg("m"), total=agg.sum("m"), span=agg.range("m"))
-    check_plans(q, [("jvm", "auto", FEW)])
+    check_plans(q, [("jvm", "auto", FEW), ("spread", "auto", FEW)])
 
 
 @pytest.mark.parametrize("kind", ["int", "bigint"])
@@ -259,7 +260,7 @@ def test_a_range_that_its_type_cannot_hold_is_an_error_in_every_plan(
     rows = [(0, -most - 1), (11, most), (12, 5), (21, -3), (22, 4)]
     frame = spark.createDataFrame(rows, f"t bigint, v {kind}").select(F.timestamp_seconds("t").alias("ts"), "v")
     apart = mt.windows(frame, time="ts").over(tumbling("10s"), tumbling("5s")).agg(span=agg.range("v"))
-    plans = [("jvm", "auto", FEW), ("arrow", "auto", FEW)]
+    plans = [("jvm", "auto", FEW), ("arrow", "auto", FEW), ("spread", "auto", FEW), ("spread", "auto", TINY)]
     assert check_plans(apart, plans) == 6
     met = mt.windows(frame, time="ts").over(tumbling("20s"), tumbling("10s")).agg(span=agg.range("v"))
     for way in planned(met, plans).values():
@@ -271,7 +272,8 @@ def test_windows_finer_than_a_second(spark: SparkSession, interpreted: None) -> 
     frame = spark.range(0, 400).select(F.timestamp_micros(F.hash("id") % 1_000_000).alias("ts"), F.col("id").alias("v"))
     windows = (tumbling("7us", offset="3us"), hopping("250ms", slide="100ms"), hopping("1.5s", slide="1s"))
     q = mt.windows(frame, time="ts").over(*windows).agg(n=agg.count(), low=agg.min("v"), last=agg.last("v"))
-    assert check_plans(q, [("jvm", "factor", FEW), ("arrow", "auto", FEW)]) > 300
+    plans = [("jvm", "factor", FEW), ("arrow", "auto", FEW), ("spread", "auto", FEW), ("spread", "auto", TINY)]
+    assert check_plans(q, plans) > 300
 
 
 @pytest.mark.parametrize("keys", KEYS[3:5], ids=str)
@@ -283,7 +285,7 @@ def test_the_wide_form_is_the_native_one(spark: SparkSession, interpreted: None,
     mixed = mt.windows(frame, time="ntz", keys=keys).over(*WINDOWS).agg(**shared)
     for query, plans in (
         (q, [("arrow", "auto", FEW), ("arrow", "auto", MANY), ("jvm", "auto", FEW)]),
-        (mixed, [("arrow", "auto", FEW)]),
+        (mixed, [("arrow", "auto", FEW), ("spread", "auto", TINY)]),
     ):
         found = together(planned(query, plans, wide=True))
         wanted = found.pop("by hand")
@@ -321,7 +323,7 @@ def test_the_sessions_zone_moves_nothing(spark: SparkSession, interpreted: None,
     try:
         for time in ("ntz", "ts"):
             q = mt.windows(frame, time=time, keys="k_time").over(*windows).agg(**aggregates)
-            assert check_plans(q, [("jvm", "auto", FEW), ("arrow", "auto", MANY)]) > 50
+            assert check_plans(q, [("jvm", "auto", FEW), ("arrow", "auto", MANY), ("spread", "auto", TINY)]) > 50
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
@@ -337,7 +339,7 @@ def test_columns_with_odd_names(spark: SparkSession, interpreted: None) -> None:
         "ä ö": agg.last("k_struct.b"),
     }
     q = mt.windows(frame, time="TS", keys=["a.b`c", "k_struct.b"]).over(*WINDOWS[:3]).agg(**aggregates)
-    frames = planned(q, [("jvm", "auto", FEW), ("arrow", "auto", FEW)])
+    frames = planned(q, [("jvm", "auto", FEW), ("arrow", "auto", FEW), ("spread", "auto", FEW)])
     names = ["id", "at", "k", "b", "x", "s", "m", "o"]
     found = together({name: frame.toDF(*names) for name, frame in frames.items()})
     wanted = found.pop("by hand")
@@ -383,4 +385,4 @@ def test_expressions_that_print_alike_are_told_apart(spark: SparkSession) -> Non
             f=agg.avg(F.col("v_long") + 1),
         )
     )
-    check_plans(q, [("jvm", "auto", FEW), ("arrow", "auto", FEW)])
+    check_plans(q, [("jvm", "auto", FEW), ("arrow", "auto", FEW), ("spread", "auto", FEW)])

@@ -83,7 +83,7 @@ def test_any_query_has_the_rows_of_duckdb(
     wanted = by_duckdb(events, keys, windows, {**calls, **sizes})
     for row in wanted:
         row["window"] = {"start": moment(row.pop("start")), "end": moment(row.pop("end"))}
-    frames = {name: q.plan(strategy=name, statistics=statistics).run() for name in ("jvm", "arrow")}
+    frames = {name: q.plan(strategy=name, statistics=statistics).run() for name in ("spread", "jvm", "arrow")}
     for name, found in together({"by hand": q.native(), **frames}).items():
         check_equal(found, wanted, ["window_id", "window", *keys], f"{name} {calls}")
 

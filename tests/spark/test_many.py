@@ -99,7 +99,7 @@ def test_what_is_shared_is_computed_once(spark: SparkSession) -> None:
     assert plan.explain().startswith("2 queries in 1 tree (full), expected to take")
 
 
-@pytest.mark.parametrize("strategy", ["jvm", "arrow"])
+@pytest.mark.parametrize("strategy", ["spread", "jvm", "arrow"])
 def test_every_aggregate_is_found_from_panes_by_more_keys(spark: SparkSession, strategy: Any) -> None:
     frame = frame_of(spark, draw_events(35, 250)).cache()
     asked = {

@@ -51,7 +51,7 @@ def test_spark_plans_over_the_guessed_columns(spark: SparkSession, said: dict[st
     assert "what was weighed:" in found["explain"]
 
 
-@pytest.mark.parametrize("strategy", ["native", "jvm", "arrow"])
+@pytest.mark.parametrize("strategy", ["native", "spread", "jvm", "arrow"])
 def test_the_strategy_reaches_spark(spark: SparkSession, strategy: str) -> None:
     found = LocalSpark().explain(
         read_ask(PAPER | {"keys": "device"}), {"strategy": strategy, "rows": "2,000", "keys_count": "7"}

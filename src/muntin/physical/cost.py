@@ -62,12 +62,7 @@ class Prices:
         overlaps = [-(-window.range // window.slide) for window in windows]
         compiled = _MILLI * _PROJECTION * sum(max(overlap - _FEW_COPIES, 0) for overlap in overlaps)
         plain = replace(plain, seconds=plain.seconds + compiled)
-        if not self.distinct:
-            return plain
-        # Each window's different values are sent to their partition; where nobody knows how many, nothing is added.
-        sent = sum(self.statistics.appearances(window) or 0.0 for window in windows)
-        more = self._estimate(self.distinct * sent * self.constants.exchange, 0.0)
-        return replace(plain, seconds=plain.seconds + more.seconds)
+        return replace(plain, seconds=plain.seconds + self._estimate(self._sent(windows), 0.0).seconds)
 
     def firsts(self, windows: Sequence[Window]) -> Estimate:
         """Price distinct counts for all windows at once, from the appearances of values in panes."""
@@ -88,6 +83,21 @@ class Prices:
         """Price a scan for each window, grouped by integers."""
         return self._one_by_one(windows, self.constants.group)
 
+    def spread(self, windows: Sequence[Window], *, panes: bool = False) -> Estimate:
+        """Price one group by of all windows: a copy of each event, or of each pane of them, for every interval."""
+        c, copied = self.constants, self.statistics.rows
+        work, fixed, kept = copied * self._scan, c.branch + c.stage, 0.0
+        if panes:
+            work += copied * (c.group + self._more)
+            kept = copied = self.statistics.intervals(self.pane(windows))
+            work += kept * (c.exchange + self._more)
+            fixed += c.stage
+        copies = copied * sum(-(-window.range // window.slide) for window in windows)
+        found = sum(self.statistics.intervals(window) for window in windows)
+        work += copies * (c.copy + c.group + self._more + (self.heavy * c.fold if panes else 0.0))
+        work += found * (c.exchange + self._more) + self._sent(windows)
+        return self._estimate(work, fixed, panes=kept, windows=found)
+
     def tree(self, forest: Forest) -> Estimate:
         """Price a forest in the JVM: what reads the events scans them, what reads a window groups its rows again."""
         c = self.constants
@@ -105,6 +115,22 @@ class Prices:
             work += copies * self.heavy * c.fold + found * (c.exchange + self._more)
         total = sum(self.statistics.intervals(node.window) for node in forest.nodes if not node.factor)
         return self._estimate(work, _NODE * len(forest.nodes) * (c.stage + c.branch), windows=total)
+
+    def least_tree(self, windows: Sequence[Window]) -> float:
+        """Say what a forest of windows takes at least, in seconds: one reads the events, and each has its rows.
+
+        >>> from muntin import agg, optimize, tumbling
+        >>> from muntin.physical.constants import Constants
+        >>> from muntin.physical.statistics import Statistics
+        >>> windows = [tumbling("20s"), tumbling("40s")]
+        >>> prices = Prices(Statistics(rows=1e6, span=10**12), Constants())
+        >>> prices.least_tree(windows) < prices.tree(optimize(windows, agg.min).groups[0].forest).seconds
+        True
+        """
+        c, several = self.constants, dict.fromkeys(windows)
+        work = self.statistics.rows * (self._scan + c.group + self._more)
+        work += sum(self.statistics.intervals(window) for window in several) * (c.exchange + self._more)
+        return self._estimate(work, _NODE * len(several) * (c.stage + c.branch)).seconds
 
     def sweep(self, windows: Sequence[Window]) -> Estimate:
         """Price panes in the JVM and kernels over all windows, with as many panes in a row as is cheapest."""
@@ -208,6 +234,13 @@ class Prices:
             work += rows * (self._scan + overlap * (group + self._more + (c.copy if overlap > 1 else 0)))
             work += found * (c.exchange + self._more)
         return self._estimate(work, len(windows) * (c.branch + c.stage), windows=total)
+
+    def _sent(self, windows: Sequence[Window]) -> float:
+        """Price the way of different values to their partition; where nobody knows how many, nothing is added."""
+        if not self.distinct:
+            return 0.0
+        sent = sum(self.statistics.appearances(window) or 0.0 for window in windows)
+        return self.distinct * sent * self.constants.exchange
 
     @staticmethod
     def pane(windows: Sequence[Window]) -> Window:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from muntin.physical.statistics import Statistics
     from muntin.window.spec import Window
 
-Way: TypeAlias = Literal["native", "jvm", "arrow", "python", "distinct"]
+Way: TypeAlias = Literal["native", "spread", "jvm", "arrow", "python", "distinct"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Step:
     estimate: Estimate
     reason: str
     pane: tuple[int, int] | None = None
-    """The width and offset of the panes, in microseconds, for arrow, python and distinct."""
+    """The width and offset of the panes, in microseconds; None where the events are not aggregated to panes."""
     coarse: int | None = None
     """How many panes make a coarse bucket, where keys alone are too few to share the work."""
     pack: int = 1

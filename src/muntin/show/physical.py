@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _WAYS = {
     "native": "native: Spark's own groupBy(window(...)), one by one",
+    "spread": "spread: every row copied to all its windows, one groupBy for all of them",
     "jvm": "jvm: a tree of windows in Spark",
     "arrow": "arrow: panes in Spark, windows in NumPy kernels",
     "python": "python: your functions, partials shared between windows",

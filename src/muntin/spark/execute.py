@@ -11,6 +11,7 @@ from muntin.declare.query import WINDOW, WINDOW_ID
 from muntin.spark.distincts import counted
 from muntin.spark.native import native
 from muntin.spark.panes import Grid, quoted
+from muntin.spark.spread import spread
 from muntin.spark.sweep import sweep
 from muntin.spark.tree import tree
 
@@ -49,6 +50,8 @@ def _step(bound: Bound, step: Step) -> DataFrame:
     if step.way == "jvm":
         assert step.forest is not None
         return tree(bound, step.aggregates, step.windows, step.forest)
+    if step.way == "spread":
+        return spread(bound, step.aggregates, step.windows, None if step.pane is None else Grid(*step.pane))
     assert step.pane is not None
     if step.way == "distinct":
         return counted(bound, step.aggregates, step.windows, Grid(*step.pane))

@@ -1,0 +1,64 @@
+"""Each row copied to all intervals of all windows that it is in, and all copies grouped at once, by integers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F
+
+from muntin.spark.crossing import NUMBER, START, identified
+from muntin.spark.panes import PANE, Grid, finished, key_columns, panes, parts_of, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from muntin.spark.bound import Bound
+    from muntin.window.spec import Window
+
+_TIME: Final = "_mt_t"
+
+
+def spread(bound: Bound, names: Sequence[str], windows: Sequence[Window], grid: Grid | None = None) -> DataFrame:
+    """Compute some aggregates over some windows without a branch for each: native's rows and columns.
+
+    Straight from the events it makes as many copies as the plan written by hand, and groups them by the same
+    aggregates: that is for aggregates without partials too, and what it saves is all that native does once for each
+    window. With a `grid` the events are aggregated to panes first, and partials are copied.
+    """
+    if grid is None:
+        rows = _copied(bound.events.withColumn(_TIME, bound.micros), windows)
+        results = [bound.recipes[name].native.alias(name) for name in names]
+        found = rows.groupBy(NUMBER, START, *bound.keys).agg(*results)
+        shown = [quoted(name) for name in names]
+    else:
+        parts = parts_of(bound, names)
+        rows = _copied(panes(bound, grid, parts).withColumn(_TIME, grid.start(F.col(PANE))), windows)
+        merged = [part.merge(F.col(column)).alias(column) for column, part in parts.values()]
+        group = [F.col(NUMBER), F.col(START), *key_columns(bound)]
+        found = rows.groupBy(*group).agg(*merged) if merged else rows.select(*group).distinct()
+        partials = {part: F.col(column) for part, (column, _) in parts.items()}
+        shown = [finished(bound, name, partials).alias(name) for name in names]
+    return found.select(*identified(bound, windows, Grid(1, 0)), *key_columns(bound), *shown)
+
+
+def _copied(rows: DataFrame, windows: Sequence[Window]) -> DataFrame:
+    """Copy each row to the intervals that hold its time: their windows' numbers and their starts.
+
+    As text, because a column takes a dozen messages to the JVM, and there are several for each window.
+    """
+    # The start of the last interval with the row's time: pmod rounds down before 1970 too.
+    latest = _listed(f"{_TIME} - pmod({_TIME} - {window.offset}L, {window.slide}L)" for window in windows)
+    found = rows.select("*", F.expr(f"posexplode({latest})").alias(NUMBER, START))
+    if all(window.tumbling for window in windows):
+        return found
+    # From there back, slide by slide, as long as the interval still holds it. One list of all starts would be a
+    # method too long for the JVM to compile from about fifty copies on.
+    slide = f"get({_listed(f'{window.slide}L' for window in windows)}, {NUMBER})"
+    size = f"get({_listed(f'{window.range}L' for window in windows)}, {NUMBER})"
+    return found.withColumn(START, F.expr(f"explode(sequence({START}, {_TIME} - {size} + 1L, -{slide}))"))
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return f"array({', '.join(texts)})"
