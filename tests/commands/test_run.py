@@ -127,7 +127,7 @@ def test_the_summary_says_what_was_done(spark: SparkSession, folder: Path, tmp_p
     assert f"rows out {len(rows)} to {out} (json)" in said
     assert len(rows) == len(by_hand(folder))
     assert "windows 10 min: " in said
-    assert "plan native: " in said
+    assert "plan spread: " in said
     assert "s for planning" in said
     assert "verify" not in said
 

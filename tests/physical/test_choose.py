@@ -127,7 +127,7 @@ def test_distinct_counts_of_many_hopping_windows_go_by_first_appearances() -> No
 
 
 def test_distinct_counts_of_one_tumbling_window_read_the_events() -> None:
-    for items, way in ((None, "spread"), (1e3, "spread"), (1e7, "native")):
+    for items, way in ((None, "spread"), (1e3, "native"), (1e7, "native")):
         found = plan([tumbling("1h")], [DISTINCT], statistics=replace(BIG, items=items))
         assert [step.way for step in found.steps] == [way]
     assert [step.way for step in plan([tumbling("1h")], [DISTINCT], "jvm").steps] == ["distinct"]
