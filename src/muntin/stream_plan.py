@@ -48,8 +48,10 @@ class StreamPlan(Plan):
         each kind side by side, whenever that row changed. `buckets` is into how many parts the keys are dealt out:
         a power of two, by default the next after spark.sql.shuffle.partitions. A checkpoint keeps its number.
         """
+        from muntin.spark.bound import watermark_of
         from muntin.spark.execute import shown
         from muntin.spark.native import native
+        from muntin.spark.spread import spread_stream
         from muntin.spark.streaming import check_buckets, check_watermark
 
         if buckets is not None:
@@ -60,19 +62,33 @@ class StreamPlan(Plan):
         why = self.native_why(mode)
         if why:
             if mode == "latest":
-                msg = f"mode='latest' needs the shared plan, and this query runs natively: {why}"
+                msg = f"mode='latest' needs the shared plan, and this query runs by Spark's own aggregates: {why}"
                 raise QueryError(msg)
             check_watermark(self.bound)
-            _LOG.info("%d operators of Spark's own, one for each window: %s", len(self.query.windows), why)
-            return shown(self.query, native(self.bound))
+            _LOG.info("%s: %s", self._operators(), why)
+            if not self.spread:
+                return shown(self.query, native(self.bound))
+            delay = watermark_of(self.bound.events, self.query.time)
+            assert delay is not None
+            return shown(self.query, spread_stream(self.bound, delay))
         from muntin.spark.streaming import stream
         from muntin.spark.wide import selected
 
         result = stream(self._work(mode, buckets))
         return selected(self.query, result) if mode == "latest" else shown(self.query, result)
 
+    @property
+    def spread(self) -> bool:
+        """Whether Spark's own aggregate, where it runs, is one operator for all windows and not one for each."""
+        several = len(self.query.windows) > 1 or self.strategy == "spread"
+        return several and self.strategy != "native" and not self.bound.custom
+
+    def operators(self, mode: Mode = "append") -> int:
+        """Count the stateful operators, each of which reads the source."""
+        return len(self.query.windows) if self.native_why(mode) and not self.spread else 1
+
     def native_why(self, mode: Mode = "append") -> str:
-        """Say why Spark's own operators run, one for each window; nothing where one operator serves all.
+        """Say why Spark's own aggregates run; nothing where muntin's operator does.
 
         They are taken where they must, where asked for, and where they are expected to cost less: by weight, a single
         window that hardly overlaps itself. Rows of the other modes do not leave Spark's operators as appended rows, so
@@ -80,8 +96,8 @@ class StreamPlan(Plan):
         """
         if self.refusal:
             return self.refusal
-        if self.strategy == "native":
-            return "strategy='native' was asked for"
+        if self.strategy in ("native", "spread"):
+            return f"strategy={self.strategy!r} was asked for"
         weight = native_weight(self.query.windows)
         if self.strategy == "auto" and mode == "append" and weight < SHARED and not self.bound.custom:
             return f"expected to cost {weight:.3g}, and the shared operator {SHARED:g} (in windows of Spark's own)"
@@ -102,6 +118,7 @@ class StreamPlan(Plan):
             "stream": {
                 "refusal": self.refusal,
                 "native": self.native_why(),
+                "operators": self.operators(),
                 "pane_us": common_measure(self.query.windows),
                 "slices_per_second": float(slice_rate(self.query.windows) * 1_000_000),
                 "windows": [
@@ -118,7 +135,9 @@ class StreamPlan(Plan):
         }
 
     def __repr__(self) -> str:
-        how = "natively" if self.native_why() else "by one stateful operator"
+        how = "by one stateful operator"
+        if self.native_why():
+            how = "by one operator of Spark's own" if self.spread else "natively"
         return f"<stream plan {how}: {len(self.query.windows)} windows, {len(self.query.aggregates)} aggregates>"
 
     def _work(self, mode: Mode, buckets: int | None) -> Streaming:
@@ -136,13 +155,20 @@ class StreamPlan(Plan):
                   f"trees over slices for {len(trees)} windows" if trees else "slice by slice")  # fmt: skip
         return lay_out(self.bound, trees, pane, mode, buckets)
 
+    def _operators(self) -> str:
+        """Say how Spark's own aggregates run."""
+        number = len(self.query.windows)
+        if self.spread:
+            return "one stateful operator of Spark's own for all windows: each event is copied to those that hold it"
+        count = "one stateful operator" if number == 1 else f"{number} stateful operators"
+        return f"natively: {count}, one for each window"
+
     def _lines(self) -> list[str]:
         windows = self.query.windows
         why = self.native_why()
         if why:
             told = textwrap.wrap(why, 96, initial_indent="why: ", subsequent_indent="     ")
-            count = "one stateful operator" if len(windows) == 1 else f"{len(windows)} stateful operators"
-            return [f"natively: {count}, one for each window", *told]
+            return [self._operators(), *told]
         rate, pane = slice_rate(windows), common_measure(windows)
         lines = [
             "events -> partials of slices, in each task -> one shuffle by key -> one stateful operator -> windows",
@@ -163,9 +189,11 @@ def plan_stream(
     query: Query, bound: Bound, search: Callable[[], LogicalPlan], strategy: Strategy = "auto"
 ) -> StreamPlan:
     """Plan a query over a stream."""
-    if strategy in ("jvm", "spread"):
-        what = "a tree of windows" if strategy == "jvm" else "one group by of all windows"
-        msg = f"strategy={strategy!r} is {what} over a table: a stream takes 'arrow', 'native' or 'auto'"
+    if strategy == "jvm":
+        msg = "strategy='jvm' is a tree of windows over a table: a stream takes 'arrow', 'spread', 'native' or 'auto'"
+        raise QueryError(msg)
+    if strategy == "spread" and bound.custom:
+        msg = f"strategy='spread' has no functions of your own, as {', '.join(map(repr, bound.custom))}: take 'auto'"
         raise QueryError(msg)
     _refuse_distinct(query)
     refusal = refusal_of(bound)

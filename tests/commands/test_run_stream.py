@@ -254,7 +254,9 @@ def test_a_query_that_runs_natively(spark: SparkSession, tmp_path: Path) -> None
     add(place.input, 0, events_of(0))
     add(place.input, 1, END)
     said = refused(*place.arguments(output_mode="update"))
-    assert said.startswith("--output-mode update needs the shared plan, and this query runs natively: `low` (min)")
+    assert said.startswith(
+        "--output-mode update needs the shared plan, and this query runs by Spark's own aggregates: `low` (min)"
+    )
     assert not place.checkpoint.exists()
     found = place.run()
     assert found["input"]["rows"] == 41

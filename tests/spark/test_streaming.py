@@ -168,7 +168,9 @@ def test_what_only_spark_can_compute_runs_natively(spark: SparkSession, tmp_path
     found = emitted({"ours": plan.stream(), "native": q.native()}, tmp_path)
     assert found["ours"].rows == found["native"].rows
     assert found["ours"].rows
-    with pytest.raises(QueryError, match="mode='latest' needs the shared plan, and this query runs natively: `middle`"):
+    with pytest.raises(
+        QueryError, match="mode='latest' needs the shared plan, and this query runs by Spark's own aggregates: `middle`"
+    ):
         plan.stream(mode="latest")
 
 
@@ -206,6 +208,41 @@ def test_what_cannot_be(spark: SparkSession, tmp_path: Path) -> None:
         asked(source, watermark="1m").stream(mode="complete")
     with pytest.raises(QueryError, match="buckets must be a power of two from 1 to 1024, got 3"):
         asked(source, watermark="1m").stream(buckets=3)
+
+
+@pytest.mark.parametrize("mode", ["append", "update"])
+def test_what_only_spark_can_merge_goes_by_one_operator_of_its_own(
+    spark: SparkSession, tmp_path: Path, mode: Any
+) -> None:
+    """Strings, lists and medians: native's rows, late ones too, in native's micro-batches, from as large a state."""
+    source = read(spark, write(tmp_path / "in", events_of(4, 40, behind=150)))
+    windows = (tumbling("30s"), hopping("1m", slide="20s"), hopping("50s", slide="20s", id="uneven"), tumbling("17s"))
+    q = (
+        mt.windows(source, time="ts", keys="k", watermark="15s")
+        .over(*windows)
+        .agg(low=agg.min("s"), all_of=agg.collect("i"), middle=agg.median("v"), last=agg.last("s"))
+    )
+    plan = q.plan()
+    assert repr(plan) == "<stream plan by one operator of Spark's own: 4 windows, 4 aggregates>"
+    assert "one stateful operator of Spark's own for all windows" in plan.explain()
+    assert (plan.to_dict()["stream"]["operators"], q.plan(strategy="native").to_dict()["stream"]["operators"]) == (1, 4)
+    found = emitted({"ours": plan.stream(mode=mode), "native": q.native()}, tmp_path, mode)
+    assert found["ours"].rows == found["native"].rows
+    assert {row[1] for row in found["ours"].rows} == {window.id for window in windows}
+    states = {name: each.progress[-1]["stateOperators"] for name, each in found.items()}
+    assert (len(states["ours"]), len(states["native"])) == (1, 4)
+    assert states["ours"][0]["numRowsTotal"] == sum(state["numRowsTotal"] for state in states["native"])
+    dropped = {name: sum(sum(o["numRowsDroppedByWatermark"] for o in p["stateOperators"]) for p in each.progress)
+               for name, each in found.items()}  # fmt: skip
+    assert dropped["ours"] == dropped["native"] > 0
+
+
+def test_functions_of_ones_own_are_not_spread_over_a_stream(spark: SparkSession, tmp_path: Path) -> None:
+    source = read(spark, write(tmp_path / "in", events_of(4, 2)))
+    mine = agg.define("mine", lift=lambda v: v, combine=lambda x, y: x + y, lower=lambda x: x, returns="bigint")
+    q = mt.windows(source, time="ts", watermark="15s").over(tumbling("20s"), tumbling("30s")).agg(m=mine("i"))
+    with pytest.raises(QueryError, match="strategy='spread' has no functions of your own, as 'm': take 'auto'"):
+        q.plan(strategy="spread")
 
 
 def test_one_window_that_hardly_overlaps_runs_natively_unless_asked_otherwise(

@@ -54,5 +54,7 @@ def test_rows_and_batches_are_those_of_native_aggregates(
     with tempfile.TemporaryDirectory() as folder:
         source = read(spark, write(Path(folder) / "in", batches))
         q = mt.windows(source, time="ts", keys="k", watermark=f"{delay}s").over(*windows).agg(**ALL)
-        found = emitted({"ours": q.plan(strategy="arrow").stream(), "native": q.native()}, Path(folder))
-    assert found["ours"].rows == found["native"].rows
+        ours = {way: q.plan(strategy=way).stream() for way in ("arrow", "spread")}
+        found = emitted({**ours, "native": q.native()}, Path(folder))
+    for way in ours:
+        assert found[way].rows == found["native"].rows, way

@@ -54,11 +54,11 @@ def stream(spark: SparkSession, job: Job, *, as_data: bool) -> None:
         return
     why = plan.native_why(job.mode)
     if why and job.mode != "append":
-        msg = f"--output-mode {job.mode} needs the shared plan, and this query runs natively: {why}"
+        msg = f"--output-mode {job.mode} needs the shared plan, and this query runs by Spark's own aggregates: {why}"
         raise MuntinError(msg)
     began = time.perf_counter()
     query = _start(spark, job, plan, schema)
-    totals, signals_seen = _follow(query, Totals(len(asked.windows) if why else 1))
+    totals, signals_seen = _follow(query, Totals(plan.operators(job.mode)))
     stopped = NAMES[signals_seen[0]] if signals_seen else ""
     found = Streamed(plan, job.source, job.target, job.checkpoint, totals, time.perf_counter() - began, stopped)
     error = query.exception()

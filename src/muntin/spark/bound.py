@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from muntin.aggregate.algebra import Aggregate
     from muntin.declare.query import WindowQuery
     from muntin.spark.recipes.part import Recipe
+
+
+# By this entry of a column's metadata, the watermark's delay in ms, Spark knows the time of a stream's events.
+WATERMARK: Final = "spark.watermarkDelayMs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,7 @@ def watermarked(source: DataFrame, time: str, delay: int | None) -> DataFrame:
 def watermark_of(source: DataFrame, time: str) -> int | None:
     """Find how late events may be by a stream's own watermark, in microseconds; None where it has none."""
     tagged = next((each for each in source.schema.fields if each.name.lower() == time.lower()), None)
-    delay = None if tagged is None else (tagged.metadata or {}).get("spark.watermarkDelayMs")
+    delay = None if tagged is None else (tagged.metadata or {}).get(WATERMARK)
     return None if delay is None else int(delay) * 1000
 
 

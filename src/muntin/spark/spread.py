@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
+from muntin.declare.query import WINDOW
+from muntin.spark.bound import WATERMARK
 from muntin.spark.crossing import NUMBER, START, identified
 from muntin.spark.panes import PANE, Grid, finished, key_columns, panes, parts_of, quoted
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from muntin.window.spec import Window
 
 _TIME: Final = "_mt_t"
+_WINDOW: Final = "_mt_win"
 
 
 def spread(bound: Bound, names: Sequence[str], windows: Sequence[Window], grid: Grid | None = None) -> DataFrame:
@@ -41,6 +44,22 @@ def spread(bound: Bound, names: Sequence[str], windows: Sequence[Window], grid: 
         partials = {part: F.col(column) for part, (column, _) in parts.items()}
         shown = [finished(bound, name, partials).alias(name) for name in names]
     return found.select(*identified(bound, windows, Grid(1, 0)), *key_columns(bound), *shown)
+
+
+def spread_stream(bound: Bound, delay: int) -> DataFrame:
+    """Compute all windows of a stream by one operator of Spark's own: native's rows, in native's micro-batches.
+
+    Events are copied before the operator, and so each copy is late or not by its own window. `delay` is the
+    watermark's, in microseconds: the window's column says that it tells an event's time, as that of `window()` does.
+    """
+    query = bound.query
+    called, window = identified(bound, query.windows, Grid(1, 0))
+    rows = _copied(bound.events.withColumn(_TIME, bound.micros), query.windows)
+    rows = rows.withColumn(_WINDOW, window).withMetadata(_WINDOW, {WATERMARK: delay // 1000})
+    results = [bound.recipes[name].native.alias(name) for name, _ in query.aggregates]
+    found = rows.groupBy(NUMBER, _WINDOW, *bound.keys).agg(*results)
+    names = [*query.keys, *(name for name, _ in query.aggregates)]
+    return found.select(called, F.col(_WINDOW).alias(WINDOW), *(quoted(name) for name in names))
 
 
 def _copied(rows: DataFrame, windows: Sequence[Window]) -> DataFrame:
