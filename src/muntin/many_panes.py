@@ -51,7 +51,8 @@ class OverPanes:
             rows = min(self.base.estimate.panes, figures.rows)
             how = f"panes by {self.base.by}"
             read = replace(figures, rows=rows, items=None, text=False, how=how, seconds=0.0)
-            found = plan_table(query, self._panes.read_by(query), read, strategy=self._strategy)
+            bound = self._panes.read_by(query)
+            found = plan_table(query, bound, read, strategy=self._strategy, partials=True)
             self._plans[part.names] = found
         return self._plans[part.names]
 

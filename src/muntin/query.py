@@ -165,9 +165,15 @@ class Query(WindowQuery):
 
 
 def plan_table(
-    query: Query, bound: Bound, statistics: Statistics, optimizer: Optimizer = "auto", strategy: Strategy = "auto"
+    query: Query,
+    bound: Bound,
+    statistics: Statistics,
+    optimizer: Optimizer = "auto",
+    strategy: Strategy = "auto",
+    *,
+    partials: bool = False,
 ) -> TablePlan:
-    """Plan a query over a table of which all is known that planning needs."""
+    """Plan a query over a table of which all is known that planning needs; its rows are events, or `partials`."""
     _LOG.info("statistics: %r, found in %.2f s", statistics, statistics.seconds)
     # By the second, as users read it, unless the windows are finer than that.
     unit = 1_000_000 if common_measure(query.windows) % 1_000_000 == 0 else read_unit(query.windows, None)
@@ -190,7 +196,7 @@ def plan_table(
             forests[group.names] = (same or optimized(functions).groups[0]).forest
         return forests[group.names]
 
-    physical = choose(query.windows, _groups(bound), forest, strategy, statistics, load_constants())
+    physical = choose(query.windows, _groups(bound, partials), forest, strategy, statistics, load_constants())
     for candidate in physical.candidates:
         _LOG.debug("weighed %s for %s: %.3g s%s", candidate.name, ", ".join(candidate.aggregates),
                    candidate.seconds, f" ({candidate.note})" if candidate.note else "")  # fmt: skip
@@ -200,7 +206,7 @@ def plan_table(
     return TablePlan(query, bound, logical, physical)
 
 
-def _groups(bound: Bound) -> list[Group]:
+def _groups(bound: Bound, partials: bool) -> list[Group]:
     """Part the aggregates by what they allow: kernels, the JVM only, functions in Python, or no partials at all."""
     found: dict[tuple[bool, bool, bool, bool], list[str]] = {}
     for name, _ in bound.query.aggregates:
@@ -218,7 +224,15 @@ def _groups(bound: Bound) -> list[Group]:
         packable = columnar and all(part.packable for part in parts.values())
         listable = columnar and bool(parts) and all(part.listable for part in parts.values())
         size = max(len(parts), 1)
-        groups.append(Group(tuple(names), size, shareable, columnar, custom, why, heavy, counts, packable, listable))
+        sorts = any(part.sorts for part in parts.values())
+        holds = any(part.holds for part in parts.values()) or not (shareable or custom or distinct)
+        folds = heavy if partials else 0
+        groups.append(
+            Group(
+                tuple(names), size, shareable, columnar, custom, why, heavy, counts, packable, listable, sorts, holds,
+                folds,
+            )
+        )  # fmt: skip
     return groups
 
 

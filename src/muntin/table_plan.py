@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from muntin.declare.query import WINDOW_ID
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from muntin.physical.plan import PhysicalPlan
     from muntin.stream.layout import Mode
+    from muntin.window.spec import Window
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -46,7 +47,19 @@ class TablePlan(Plan):
             raise QueryError(msg)
         from pyspark.sql import functions as F
 
-        return {window.id: result.where(F.col(WINDOW_ID) == window.id) for window in self.query.windows}
+        frames = {}
+        for window in self.query.windows:
+            # Spark leaves out branches of other windows by their ids, but copies that are grouped at once it does not.
+            one = self._alone(window)
+            rows = result if one is None else shown(self.query, execute(self.bound, one))
+            frames[window.id] = rows.where(F.col(WINDOW_ID) == window.id)
+        return frames
+
+    def _alone(self, window: Window) -> PhysicalPlan | None:
+        """Plan one window without the others, where all that is spread needs no panes: nothing is shared then."""
+        if any(step.way != "spread" or step.pane is not None for step in self.physical.steps):
+            return None
+        return replace(self.physical, steps=tuple(replace(step, windows=(window,)) for step in self.physical.steps))
 
     def stream(self, *, mode: Mode = "append", buckets: int | None = None) -> DataFrame:
         """Refuse: a table is there as a whole."""
@@ -55,7 +68,9 @@ class TablePlan(Plan):
 
     def explain(self) -> str:
         """Say how the query runs: the logical plan, the way of each aggregate, what was weighed, the figures."""
-        return f"{self.logical.explain()}\n\n{physical_text(self.physical)}"
+        followed = any(step.way == "jvm" for step in self.physical.steps)
+        note = "" if followed else "\n\nOn Spark nothing follows this tree: that is cheaper here, see below."
+        return f"{self.logical.explain()}{note}\n\n{physical_text(self.physical)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Give the plan as values that JSON can hold."""

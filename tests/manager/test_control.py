@@ -551,9 +551,16 @@ def test_watch_looks_until_the_manager_ends(manager: StandIn, tmp_path: Path) ->
     assert (watching.returncode, said) == (0, "the manager has stopped\n"), out
 
 
+def interruptible() -> None:
+    """Heed Ctrl-C also where the tests run in the background of a shell, which has what it starts there ignore it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def test_ctrl_c_ends_a_watch_without_a_word(endpoint: Endpoint, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "muntin", "status", "--checkpoint", str(tmp_path / "ck"), "--watch"]
-    watching = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    watching = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=interruptible
+    )
     assert watching.stdout is not None
     assert watching.stdout.readline() == "state=running queries={}\n"
     watching.send_signal(signal.SIGINT)
@@ -565,7 +572,11 @@ def test_a_terminal_sees_the_status_in_place(endpoint: Endpoint, tmp_path: Path)
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "muntin", "status", "--checkpoint", str(tmp_path / "ck"), "--watch"]
     watching = subprocess.Popen(
-        [*command, "--every", "0.1"], stdout=theirs, stderr=theirs, env=os.environ | {"TERM": "xterm"}
+        [*command, "--every", "0.1"],
+        stdout=theirs,
+        stderr=theirs,
+        env=os.environ | {"TERM": "xterm"},
+        preexec_fn=interruptible,
     )
     os.close(theirs)
     seen = ""

@@ -93,6 +93,36 @@ def test_few_events_in_many_windows_are_spread() -> None:
     assert [step.way for step in plan([tumbling("1h")], [NUMBERS], statistics=TINY).steps] == ["native"]
 
 
+def test_values_of_all_windows_are_not_held_at_once_where_they_are_many() -> None:
+    lists, some = replace(MEDIAN, holds=True), replace(BIG, rows=5e5)
+    assert [step.way for step in plan(TEN, [lists], statistics=some).steps] == ["spread"]
+    many = plan(TEN, [lists])
+    assert [step.way for step in many.steps] == ["native"]
+    assert next(c for c in many.candidates if c.name == "spread").note.startswith("the values of all windows")
+    assert [step.way for step in plan(TEN, [lists], "spread").steps] == ["spread"]
+    # By panes they may be, where they have partials; and beside them all others, each by its own way.
+    shared = replace(lists, shareable=True, names=("all_of",), heavy=1)
+    assert [(s.way, s.pane) for s in plan(TEN, [shared]).steps] != [("spread", None)]
+
+
+def test_what_is_sorted_is_dearer_by_the_copy() -> None:
+    words = replace(STRINGS, sorts=True)
+    prices = [Prices(BIG, CONSTANTS, sorts=sorts) for sorts in (False, True)]
+    for price in ("native", "spread"):
+        cheap, dear = (getattr(each, price)(TEN).seconds for each in prices)
+        # Ten windows: ten copies of each of ten million events, on two cores.
+        assert dear - cheap > 10 * 1e7 * 0.4e-6 / 2
+    assert plan(TEN, [words]).steps[0].pane == (10_000_000, 0)
+
+
+def test_rows_that_are_partials_are_merged_by_hand_too() -> None:
+    hops = [hopping("1h", "10m"), hopping("2h", "20m")]
+    few = Statistics(rows=1e6, keys=1e3, span=1_000_000_000_000)
+    for price in ("native", "spread"):
+        plain, folded = (getattr(Prices(few, CONSTANTS, folds=folds), price)(hops).seconds for folds in (0, 1))
+        assert folded - plain == pytest.approx(12 * 1e6 * CONSTANTS.fold * 1e-6 / CONSTANTS.cores)
+
+
 def test_all_that_is_spread_by_name_is_one_step() -> None:
     found = plan(TEN, [NUMBERS, STRINGS, MEDIAN], "spread", TINY)
     assert [(step.way, sorted(step.aggregates)) for step in found.steps] == [("spread", ["low", "mid", "word"])]
@@ -127,9 +157,9 @@ def test_distinct_counts_of_many_hopping_windows_go_by_first_appearances() -> No
 
 
 def test_distinct_counts_of_one_tumbling_window_read_the_events() -> None:
-    for items, way in ((None, "spread"), (1e3, "native"), (1e7, "native")):
+    for items in (None, 1e3, 1e7):
         found = plan([tumbling("1h")], [DISTINCT], statistics=replace(BIG, items=items))
-        assert [step.way for step in found.steps] == [way]
+        assert [step.way for step in found.steps] == ["native"]
     assert [step.way for step in plan([tumbling("1h")], [DISTINCT], "jvm").steps] == ["distinct"]
     assert [step.way for step in plan([tumbling("1h")], [DISTINCT], "native").steps] == ["native"]
 

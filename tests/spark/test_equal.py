@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 import muntin as mt
 from muntin import Statistics, agg, hopping, tumbling
+from muntin.spark.spread import LISTED
 from muntin.table_plan import TablePlan
 from tests.spark.equal import SCHEMA, SECOND, SIZE, check_equal, draw_events, frame_of, together
 
@@ -276,6 +277,15 @@ def test_windows_finer_than_a_second(spark: SparkSession, interpreted: None) -> 
     assert check_plans(q, plans) > 300
 
 
+@pytest.mark.parametrize("tumble", [True, False])
+def test_more_windows_than_stand_in_one_list(spark: SparkSession, interpreted: None, tumble: bool) -> None:
+    lengths = range(3, LISTED + 5)
+    windows = [hopping(f"{n}s", slide=f"{n if tumble else n // 2 + 1}s", offset=f"{n % 5}s") for n in lengths]
+    frame = frame_of(spark, draw_events(43, 30))
+    q = mt.windows(frame, time="ts").over(*windows).agg(n=agg.count(), low=agg.min("v_int"))
+    assert check_plans(q, [("spread", "auto", TINY), ("spread", "auto", FEW)]) > 10 * LISTED
+
+
 @pytest.mark.parametrize("keys", KEYS[3:5], ids=str)
 def test_the_wide_form_is_the_native_one(spark: SparkSession, interpreted: None, keys: tuple[str, ...]) -> None:
     aggregates = {name: value for f, c in WIDE for name, value in applied(f, c).items()}
@@ -297,13 +307,15 @@ def test_the_wide_form_is_the_native_one(spark: SparkSession, interpreted: None,
 def test_split_gives_the_rows_of_each_window(spark: SparkSession, interpreted: None) -> None:
     frame = frame_of(spark, draw_events(19, 60))
     q = mt.windows(frame, time="ts", keys="k_int").over(*WINDOWS).agg(n=agg.count(), low=agg.min("v_string"))
-    parts = q.plan(strategy="arrow", statistics=FEW).run(split=True)
-    assert list(parts) == [window.id for window in WINDOWS]
-    found = together({"by hand": q.native(), **parts})
-    wanted = found.pop("by hand")
-    for name, rows in found.items():
-        assert rows
-        check_equal(rows, [row for row in wanted if row["window_id"] == name], ["window", "k_int"], name)
+    plans = (q.plan(strategy="arrow", statistics=FEW), *(q.plan(strategy="spread", statistics=s) for s in (FEW, TINY)))
+    for plan in plans:
+        parts = plan.run(split=True)
+        assert list(parts) == [window.id for window in WINDOWS]
+        found = together({"by hand": q.native(), **parts})
+        wanted = found.pop("by hand")
+        for name, rows in found.items():
+            assert rows
+            check_equal(rows, [row for row in wanted if row["window_id"] == name], ["window", "k_int"], name)
 
 
 @pytest.mark.parametrize("zone", ["America/New_York"])
@@ -339,7 +351,9 @@ def test_columns_with_odd_names(spark: SparkSession, interpreted: None) -> None:
         "ä ö": agg.last("k_struct.b"),
     }
     q = mt.windows(frame, time="TS", keys=["a.b`c", "k_struct.b"]).over(*WINDOWS[:3]).agg(**aggregates)
-    frames = planned(q, [("jvm", "auto", FEW), ("arrow", "auto", FEW), ("spread", "auto", FEW)])
+    frames = planned(
+        q, [("jvm", "auto", FEW), ("arrow", "auto", FEW), ("spread", "auto", FEW), ("spread", "auto", TINY)]
+    )
     names = ["id", "at", "k", "b", "x", "s", "m", "o"]
     found = together({name: frame.toDF(*names) for name, frame in frames.items()})
     wanted = found.pop("by hand")

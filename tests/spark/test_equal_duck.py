@@ -12,7 +12,18 @@ import muntin as mt
 from muntin import agg
 from tests.spark.duck import by_duckdb
 from tests.spark.equal import EPOCH, SIZE, check_equal, draw_events, frame_of, together
-from tests.spark.test_equal import FEW, FLOATS, INTEGERS, KEYS, MANY, VALUES, few_examples, interpreted, window_sets
+from tests.spark.test_equal import (
+    FEW,
+    FLOATS,
+    INTEGERS,
+    KEYS,
+    MANY,
+    TINY,
+    VALUES,
+    few_examples,
+    interpreted,
+    window_sets,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,6 +95,7 @@ def test_any_query_has_the_rows_of_duckdb(
     for row in wanted:
         row["window"] = {"start": moment(row.pop("start")), "end": moment(row.pop("end"))}
     frames = {name: q.plan(strategy=name, statistics=statistics).run() for name in ("spread", "jvm", "arrow")}
+    frames["straight from the events"] = q.plan(strategy="spread", statistics=TINY).run()
     for name, found in together({"by hand": q.native(), **frames}).items():
         check_equal(found, wanted, ["window_id", "window", *keys], f"{name} {calls}")
 

@@ -45,8 +45,18 @@ def choose(
     every = tuple(windows)
 
     def price(several: Sequence[Group]) -> Prices:
-        parts, distinct = (sum(getattr(group, name) for group in several) for name in ("parts", "distinct"))
-        return Prices(statistics, constants, parts, distinct=distinct)
+        one = several[0] if len(several) == 1 else _together(several, "", shareable=False)
+        return Prices(
+            statistics,
+            constants,
+            one.parts,
+            one.heavy,
+            one.distinct,
+            one.packable,
+            one.listable,
+            one.sorts,
+            one.folds,
+        )
 
     whole = price(groups)
     weighed: list[_Weighed] = []
@@ -54,10 +64,7 @@ def choose(
         steps: list[Step] = []
         candidates: list[Candidate] = []
         for group in together:
-            prices = Prices(
-                statistics, constants, group.parts, group.heavy, group.distinct, group.packable, group.listable
-            )
-            found, considered = _choose(every, group, forest, strategy, prices)
+            found, considered = _choose(every, group, forest, strategy, price([group]))
             steps += found
             candidates += considered
         joined = _joined(steps, every, groups, price)
@@ -91,8 +98,19 @@ def _partitions(groups: Sequence[Group]) -> list[tuple[Group, ...]]:
 
 def _together(groups: Sequence[Group], why: str, *, shareable: bool) -> Group:
     names = tuple(name for group in groups for name in group.names)
-    parts, heavy, distinct = (sum(getattr(g, name) for g in groups) for name in ("parts", "heavy", "distinct"))
-    return Group(names, parts, shareable, columnar=False, custom=False, why=why, heavy=heavy, distinct=distinct)
+    return Group(
+        names,
+        sum(group.parts for group in groups),
+        shareable,
+        columnar=False,
+        custom=False,
+        why=why,
+        heavy=sum(group.heavy for group in groups),
+        distinct=sum(group.distinct for group in groups),
+        sorts=any(group.sorts for group in groups),
+        holds=any(group.holds for group in groups),
+        folds=sum(group.folds for group in groups),
+    )
 
 
 def _joined(

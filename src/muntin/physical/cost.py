@@ -55,6 +55,10 @@ class Prices:
     """Whether partials are numbers, several of which may share a row."""
     listable: bool = False
     """Whether the results of neighbouring windows may share a row."""
+    sorts: bool = False
+    """Whether Spark groups by sorting."""
+    folds: int = 0
+    """How many parts are merged in objects even by hand, because the rows are partials."""
 
     def native(self, windows: Sequence[Window]) -> Estimate:
         """Price the plan written by hand: each window scans, copies, groups and exchanges by itself."""
@@ -88,15 +92,19 @@ class Prices:
         c, copied = self.constants, self.statistics.rows
         work, fixed, kept = copied * self._scan, c.branch + c.stage, 0.0
         if panes:
-            work += copied * (c.group + self._more)
+            work += copied * (c.group + self._grouped)
             kept = copied = self.statistics.intervals(self.pane(windows))
-            work += kept * (c.exchange + self._more)
+            work += kept * (c.exchange + self._grouped)
             fixed += c.stage
-        copies = copied * sum(-(-window.range // window.slide) for window in windows)
+        copies = copied * _overlaps(windows)
         found = sum(self.statistics.intervals(window) for window in windows)
-        work += copies * (c.copy + c.group + self._more + (self.heavy * c.fold if panes else 0.0))
-        work += found * (c.exchange + self._more) + self._sent(windows)
+        work += copies * (c.copy + c.group + self._grouped + c.fold * (self.heavy if panes else self.folds))
+        work += found * (c.exchange + self._grouped) + self._sent(windows)
         return self._estimate(work, fixed, panes=kept, windows=found)
+
+    def copies(self, windows: Sequence[Window]) -> float:
+        """Count the copies of events: one for each interval that holds an event."""
+        return self.statistics.rows * _overlaps(windows)
 
     def tree(self, forest: Forest) -> Estimate:
         """Price a forest in the JVM: what reads the events scans them, what reads a window groups its rows again."""
@@ -106,13 +114,13 @@ class Prices:
             found = self.statistics.intervals(node.window)
             overlap = -(-node.window.range // node.window.slide)
             if node.parent is None:
-                work += self.statistics.rows * (self._scan + overlap * (c.group + self._more))
-                work += found * (c.exchange + self._more)
+                work += self.statistics.rows * (self._scan + overlap * (c.group + self._grouped))
+                work += found * (c.exchange + self._grouped)
                 continue
             # Each of the parent's rows goes to all the windows that read it, and is read once per branch.
             copies = found * float(len(forest.starts(node)))
-            work += self.statistics.intervals(node.parent) * c.copy + copies * (c.group + self._more + c.copy)
-            work += copies * self.heavy * c.fold + found * (c.exchange + self._more)
+            work += self.statistics.intervals(node.parent) * c.copy + copies * (c.group + self._grouped + c.copy)
+            work += copies * self.heavy * c.fold + found * (c.exchange + self._grouped)
         total = sum(self.statistics.intervals(node.window) for node in forest.nodes if not node.factor)
         return self._estimate(work, _NODE * len(forest.nodes) * (c.stage + c.branch), windows=total)
 
@@ -128,8 +136,8 @@ class Prices:
         True
         """
         c, several = self.constants, dict.fromkeys(windows)
-        work = self.statistics.rows * (self._scan + c.group + self._more)
-        work += sum(self.statistics.intervals(window) for window in several) * (c.exchange + self._more)
+        work = self.statistics.rows * (self._scan + c.group + self._grouped)
+        work += sum(self.statistics.intervals(window) for window in several) * (c.exchange + self._grouped)
         return self._estimate(work, _NODE * len(several) * (c.stage + c.branch)).seconds
 
     def sweep(self, windows: Sequence[Window]) -> Estimate:
@@ -138,7 +146,7 @@ class Prices:
         pane = self.pane(windows)
         panes = self.statistics.intervals(pane)
         found = sum(self.statistics.intervals(window) for window in windows)
-        work = self.statistics.rows * (self._scan + c.group + self._more)
+        work = self.statistics.rows * (self._scan + c.group + self._grouped)
         work += min(self._crossing(pane, pack) for pack in self._packs)
         fixed = c.branch + 2 * c.stage + c.python
         if self.runs(windows):
@@ -196,7 +204,7 @@ class Prices:
     def kept(self, pane: Window, readers: int) -> Estimate:
         """Price panes that are kept in memory for several queries to read in place of the events."""
         c, panes = self.constants, self.statistics.intervals(pane)
-        work = self.statistics.rows * (self._scan + c.group + self._more)
+        work = self.statistics.rows * (self._scan + c.group + self._grouped)
         work += panes * (c.exchange + _KEEP + 2 * self._more + self.heavy * c.fold)
         # A job over what is kept takes longer to start than one over files.
         return self._estimate(work, c.branch + (2 + 3 * readers) * c.stage, panes=panes)
@@ -231,15 +239,17 @@ class Prices:
             found = self.statistics.intervals(window)
             total += found
             # Of the copies only those that fall on different windows of a partition survive the first grouping.
-            work += rows * (self._scan + overlap * (group + self._more + (c.copy if overlap > 1 else 0)))
-            work += found * (c.exchange + self._more)
+            each = group + self._grouped + self.folds * c.fold + (c.copy if overlap > 1 else 0)
+            work += rows * (self._scan + overlap * each) + found * (c.exchange + self._grouped)
         return self._estimate(work, len(windows) * (c.branch + c.stage), windows=total)
 
     def _sent(self, windows: Sequence[Window]) -> float:
-        """Price the way of different values to their partition; where nobody knows how many, nothing is added."""
+        """Price the way of different values to their partition."""
         if not self.distinct:
             return 0.0
-        sent = sum(self.statistics.appearances(window) or 0.0 for window in windows)
+        met = [self.statistics.appearances(window) for window in windows]
+        # Where nobody knows how many values there are, every event may have its own.
+        sent = self.copies(windows) if None in met else sum(found or 0.0 for found in met)
         return self.distinct * sent * self.constants.exchange
 
     @staticmethod
@@ -256,5 +266,13 @@ class Prices:
     def _more(self) -> float:
         return self.constants.part * (self.parts - 1)
 
+    @property
+    def _grouped(self) -> float:
+        return self._more + (_SORT if self.sorts else 0.0)
+
     def _estimate(self, micros: float, fixed: float, *, panes: float = 0.0, windows: float = 0.0) -> Estimate:
         return Estimate(micros * _MICRO / self.constants.cores + fixed * _MILLI, panes, windows)
+
+
+def _overlaps(windows: Sequence[Window]) -> int:
+    return sum(-(-window.range // window.slide) for window in windows)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 BUCKET: Final = 16
 # So many buckets for each core: enough to share work evenly.
 SPREAD: Final = 32
+# Of aggregates that hold values, so many copies may be in memory at once; by hand there is one window at a time.
+HELD: Final = 8_000_000
 # From so many keys on, keys alone share the work.
 MANY_KEYS: Final = 64
 
@@ -45,6 +47,12 @@ class Group:
     """Whether all partials are numbers that Spark merges in place, so that several panes may share a row."""
     listable: bool = False
     """Whether all that comes back from Python are numbers, so that several windows may share a row."""
+    sorts: bool = False
+    """Whether Spark groups by sorting, for there are partials that it cannot change in place."""
+    holds: bool = False
+    """Whether Spark keeps values of the events in memory for each group, as a median and a list need them."""
+    folds: int = 0
+    """How many of the heavy parts are merged even by hand, because the rows are partials and not events."""
 
 
 class Offer(NamedTuple):
@@ -68,7 +76,7 @@ def offers(
         objects = prices.objects(windows).seconds
         found["python"] = Offer(objects, lambda: [_objects(windows, group, prices)])
         return found
-    found["spread"] = _spread(windows, group, prices)
+    found["spread"] = _spread(windows, group, prices, wanted)
     if not group.shareable:
         if group.distinct == len(group.names):
             found["distinct"] = Offer(prices.firsts(windows).seconds, lambda: [_firsts(windows, group, prices)])
@@ -90,15 +98,17 @@ def _native(windows: tuple[Window, ...], group: Group, prices: Prices) -> Offer:
     return Offer(estimate.seconds, lambda: [Step("native", group.names, windows, estimate, reason)])
 
 
-def _spread(windows: tuple[Window, ...], group: Group, prices: Prices) -> Offer:
+def _spread(windows: tuple[Window, ...], group: Group, prices: Prices, wanted: str) -> Offer:
     straight = prices.spread(windows)
     how = "one scan, and one group by of all windows: each event is copied to every interval that holds it"
     reason = f"{group.why}; {how}" if group.why else how
     offer = Offer(straight.seconds, lambda: [Step("spread", group.names, windows, straight, reason)])
+    if group.holds and wanted == "auto" and prices.copies(windows) > HELD:
+        offer = Offer(float("inf"), None, "the values of all windows at once might not fit in memory")
     if not group.shareable:
         return offer
     by_panes = prices.spread(windows, panes=True)
-    if by_panes.seconds >= straight.seconds:
+    if by_panes.seconds >= offer.seconds:
         return offer
     width = windows[0].text(common_measure(windows))
     told = f"panes of {width}, and one group by of all windows: each pane is copied to every interval that holds it"

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from muntin.spark.bound import Bound
     from muntin.window.spec import Window
 
+# The last starts of so many windows stand in one list. A longer one would be a method that the JVM does not compile:
+# for a hundred windows that took five times as long as to look each window's lengths up.
+LISTED: Final = 40
 _TIME: Final = "_mt_t"
 _WINDOW: Final = "_mt_win"
 
@@ -67,16 +70,25 @@ def _copied(rows: DataFrame, windows: Sequence[Window]) -> DataFrame:
 
     As text, because a column takes a dozen messages to the JVM, and there are several for each window.
     """
+    slide, size, offset = (
+        f"get({_listed(f'{length}L' for length in lengths)}, {NUMBER})"
+        for lengths in zip(*((window.slide, window.range, window.offset) for window in windows), strict=True)
+    )
     # The start of the last interval with the row's time: pmod rounds down before 1970 too.
-    latest = _listed(f"{_TIME} - pmod({_TIME} - {window.offset}L, {window.slide}L)" for window in windows)
-    found = rows.select("*", F.expr(f"posexplode({latest})").alias(NUMBER, START))
+    if len(windows) <= LISTED:
+        latest = _listed(_latest(f"{window.slide}L", f"{window.offset}L") for window in windows)
+        found = rows.select("*", F.expr(f"posexplode({latest})").alias(NUMBER, START))
+    else:
+        found = rows.select("*", F.expr(f"explode(sequence(0, {len(windows) - 1}))").alias(NUMBER))
+        found = found.withColumn(START, F.expr(_latest(slide, offset)))
     if all(window.tumbling for window in windows):
         return found
-    # From there back, slide by slide, as long as the interval still holds it. One list of all starts would be a
-    # method too long for the JVM to compile from about fifty copies on.
-    slide = f"get({_listed(f'{window.slide}L' for window in windows)}, {NUMBER})"
-    size = f"get({_listed(f'{window.range}L' for window in windows)}, {NUMBER})"
+    # From there back, slide by slide, as long as the interval still holds it.
     return found.withColumn(START, F.expr(f"explode(sequence({START}, {_TIME} - {size} + 1L, -{slide}))"))
+
+
+def _latest(slide: str, offset: str) -> str:
+    return f"{_TIME} - pmod({_TIME} - {offset}, {slide})"
 
 
 def _listed(texts: Iterable[str]) -> str:

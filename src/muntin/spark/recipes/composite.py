@@ -132,7 +132,7 @@ def occurrences(*, largest: bool) -> Callable[[list[Input]], Recipe]:
         def single() -> Column:
             return F.struct(value.column.isNotNull().cast("bigint").alias("n"), value.column.alias("extreme"))
 
-        part = Part(name, make, lambda partial: fold(partial, merge), lane, single, heavy=True)
+        part = Part(name, make, lambda partial: fold(partial, merge), lane, single, heavy=True, holds=True)
         return Recipe(native, (part,), lambda parts: parts[name]["n"])
 
     return recipe

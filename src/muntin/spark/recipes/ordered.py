@@ -32,7 +32,7 @@ def end(*, last: bool) -> Ordered:
         name = f"{'last' if last else 'first'}({value.token})"
         fields = {"t": lambda c: c["t"], "v": lambda c: c["v"]}
         best, lane = pick(event), _by_row("arg_max" if last else "arg_min", "int64", fields, value)
-        part = Part(name, lambda: best, pick, lane, lambda: event)
+        part = Part(name, lambda: best, pick, lane, lambda: event, sorts=True)
         return Recipe(best["v"], (part,), lambda parts: parts[name]["v"])
 
     return recipe
@@ -55,7 +55,7 @@ def argument(*, largest: bool) -> Ordered:
         if code is not None:
             fields = {"by": lambda c: code.encode(c["by"]), "v": lambda c: c["v"]}
             lane = _by_row("arg_max" if largest else "arg_min", code.dtype, fields, value, {"t": lambda c: c["t"]})
-        part = Part(name, lambda: best, pick, lane, lambda: single)
+        part = Part(name, lambda: best, pick, lane, lambda: single, sorts=True)
         return Recipe(best["v"], (part,), lambda parts: parts[name]["v"])
 
     return recipe
@@ -99,7 +99,7 @@ def _listed(value: Input, micros: Column, name: str, show: Callable[[Column], Co
         return show(F.transform(F.array_sort(events), lambda event: event["v"]))
 
     merge = lambda partial: F.flatten(F.collect_list(partial))  # noqa: E731
-    part = Part(f"{name}({value.token})", lambda: events, merge, heavy=True)
+    part = Part(f"{name}({value.token})", lambda: events, merge, heavy=True, holds=True)
     return Recipe(finish(events), (part,), lambda parts: finish(parts[part.name]))
 
 
@@ -111,5 +111,6 @@ def collect_distinct(inputs: list[Input]) -> Recipe:
         lambda: F.collect_set(value.column),
         lambda partial: F.array_distinct(F.flatten(F.collect_list(partial))),
         heavy=True,
+        holds=True,
     )
     return Recipe(F.array_sort(part.make()), (part,), lambda parts: F.array_sort(parts[part.name]))

@@ -42,6 +42,10 @@ class Part:
     single: Make | None = None
     heavy: bool = False
     """Spark merges it in objects, row by row, and not in a hash table of numbers."""
+    holds: bool = False
+    """Spark makes it of events by keeping their values for each group, or a sketch of them, and not a few numbers."""
+    sorts: bool = False
+    """Spark groups by sorting, because what it keeps is no number that it could change where it stands."""
     in_place: str | None = None
     """The aggregate, by its name in SQL, by which Spark merges it as one number in place; None where it does not."""
 

@@ -113,7 +113,8 @@ def extreme_part(value: Input, *, largest: bool) -> Part:
         back: dict[str, T.DataType] = {"v": code.crosses}
         lane = Lane(name, (code.dtype,), "lift", {"v": code.encode}, back, lambda columns: code.decode(columns["v"]))
     make, single = lambda: aggregate(value.column), lambda: value.column
-    return Part(f"{name}({value.token})", make, aggregate, lane, single, in_place=name)
+    sorts = isinstance(value.type, (T.StringType, T.BinaryType, T.ArrayType, T.StructType))
+    return Part(f"{name}({value.token})", make, aggregate, lane, single, sorts=sorts, in_place=name)
 
 
 def _sum_type(of: T.DecimalType) -> T.DecimalType:
