@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import muntin as mt
 from muntin import agg, hopping, tumbling
@@ -93,6 +95,26 @@ def test_few_events_in_many_windows_are_spread() -> None:
     assert [step.way for step in plan([tumbling("1h")], [NUMBERS], statistics=TINY).steps] == ["native"]
 
 
+@given(
+    shapes=st.lists(st.tuples(st.integers(1, 20), st.integers(1, 6), st.integers(0, 3)), min_size=1, max_size=8),
+    optimizer=st.sampled_from(["none", "mincost", "factor", "auto"]),
+    rows=st.sampled_from([1e2, 1e5, 1e7]),
+    heavy=st.integers(0, 1),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_tree_is_cheaper_than_what_a_tree_takes_at_least(
+    shapes: list[tuple[int, int, int]], optimizer: Any, rows: float, heavy: int
+) -> None:
+    # Some are there twice, under two ids.
+    windows = [
+        hopping(f"{slide * times}s", slide=f"{slide}s", offset=f"{offset}s", id=f"w{place}")
+        for place, (slide, times, offset) in enumerate(shapes)
+    ]
+    forest = mt.optimize(windows, agg.min, optimizer=optimizer, period="steady").groups[0].forest
+    prices = Prices(Statistics(rows=rows, keys=10, span=HOUR), CONSTANTS, heavy=heavy)
+    assert prices.least_tree(windows) <= prices.tree(forest).seconds * (1 + 1e-9)
+
+
 def test_values_of_all_windows_are_not_held_at_once_where_they_are_many() -> None:
     lists, some = replace(MEDIAN, holds=True), replace(BIG, rows=5e5)
     assert [step.way for step in plan(TEN, [lists], statistics=some).steps] == ["spread"]
@@ -100,6 +122,7 @@ def test_values_of_all_windows_are_not_held_at_once_where_they_are_many() -> Non
     assert [step.way for step in many.steps] == ["native"]
     assert next(c for c in many.candidates if c.name == "spread").note.startswith("the values of all windows")
     assert [step.way for step in plan(TEN, [lists], "spread").steps] == ["spread"]
+    assert [step.way for step in plan(TEN, [lists], "arrow").steps] == ["native"]
     # By panes they may be, where they have partials; and beside them all others, each by its own way.
     shared = replace(lists, shareable=True, names=("all_of",), heavy=1)
     assert [(s.way, s.pane) for s in plan(TEN, [shared]).steps] != [("spread", None)]

@@ -12,7 +12,8 @@ from pyspark.errors import ArithmeticException
 from pyspark.sql import functions as F
 
 import muntin as mt
-from muntin import Statistics, agg, hopping, tumbling
+from muntin import Statistics, agg, hopping, optimize, tumbling
+from muntin.errors import AggregateError
 from muntin.spark.spread import LISTED
 from muntin.table_plan import TablePlan
 from tests.spark.equal import SCHEMA, SECOND, SIZE, check_equal, draw_events, frame_of, together
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from muntin import Query, Window
+    from muntin.api import LogicalPlan
 
 INTEGERS = ("v_byte", "v_short", "v_int", "v_long")
 FLOATS = ("v_float", "v_double")
@@ -275,6 +277,43 @@ def test_windows_finer_than_a_second(spark: SparkSession, interpreted: None) -> 
     q = mt.windows(frame, time="ts").over(*windows).agg(n=agg.count(), low=agg.min("v"), last=agg.last("v"))
     plans = [("jvm", "factor", FEW), ("arrow", "auto", FEW), ("spread", "auto", FEW), ("spread", "auto", TINY)]
     assert check_plans(q, plans) > 300
+
+
+def test_ids_of_any_signs(spark: SparkSession, interpreted: None) -> None:
+    names = ["it's", 'a "b"', "back\\slash", "${spark.app.name}", "line\nline", "ä, ö; /*", "-- no"]
+    windows = [tumbling(f"{10 + place}s", id=name) for place, name in enumerate(names)]
+    q = mt.windows(frame_of(spark, draw_events(53, 20)), time="ts").over(*windows).agg(n=agg.count())
+    plans = [("spread", "auto", TINY), ("arrow", "auto", FEW)]
+    assert check_plans(q, plans) > len(names)
+    plain = mt.windows(q.source, time="ts").over(*windows[-2:]).agg(n=agg.count())
+    assert check_plans(plain, plans) > 2
+
+
+def test_a_tree_is_searched_for_once_and_only_when_it_is_asked_for(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches: list[str] = []
+
+    def counted(*given: Any, optimizer: Any, **more: Any) -> LogicalPlan:
+        searches.append(optimizer)
+        return optimize(*given, optimizer=optimizer, **more)
+
+    monkeypatch.setattr("muntin.query.optimize", counted)
+    frame = frame_of(spark, draw_events(47, 20))
+    q = mt.windows(frame, time="ts").over(*WINDOWS[:3]).agg(n=agg.count(), low=agg.min("v_int"))
+    plan = q.plan(statistics=TINY)
+    plan.run()
+    assert searches == []
+    assert plan.logical is plan.logical
+    assert searches == ["auto"]
+    tree = q.plan(strategy="jvm", optimizer="factor", statistics=TINY)
+    assert isinstance(tree, TablePlan)
+    assert tree.physical.steps[0].forest is tree.logical.groups[0].forest
+    assert searches == ["auto", "factor"]
+    # What an optimizer asked for by name refuses, it refuses when the query is planned.
+    middle = mt.windows(frame, time="ts").over(*WINDOWS[:2]).agg(middle=agg.median("v_int"))
+    with pytest.raises(AggregateError, match="median"):
+        middle.plan(optimizer="factor", statistics=TINY)
 
 
 @pytest.mark.parametrize("tumble", [True, False])

@@ -103,7 +103,7 @@ def _spread(windows: tuple[Window, ...], group: Group, prices: Prices, wanted: s
     how = "one scan, and one group by of all windows: each event is copied to every interval that holds it"
     reason = f"{group.why}; {how}" if group.why else how
     offer = Offer(straight.seconds, lambda: [Step("spread", group.names, windows, straight, reason)])
-    if group.holds and wanted == "auto" and prices.copies(windows) > HELD:
+    if group.holds and wanted != "spread" and prices.copies(windows) > HELD:
         offer = Offer(float("inf"), None, "the values of all windows at once might not fit in memory")
     if not group.shareable:
         return offer

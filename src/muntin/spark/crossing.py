@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
@@ -12,7 +13,7 @@ from muntin.spark.panes import floor_div
 from muntin.window.spec import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyarrow import RecordBatch
     from pyspark.sql import Column
@@ -24,6 +25,8 @@ NUMBER: Final = "_mt_w"
 START: Final = "_mt_s"
 # What leaves Python in long form begins with these: which window, and the pane in which it starts.
 HEAD: Final = (T.StructField(NUMBER, T.IntegerType()), T.StructField(START, T.LongType()))
+# An id that SQL takes as it stands: no quote, no backslash, no ${variable}.
+_PLAIN: Final = re.compile(r"[\w .,:;/()+=@#%-]*")
 SLIDE: Final = "_mt_l"
 RANGE: Final = "_mt_r"
 # And with these begins what leaves as runs of neighbouring windows: which, and where the first starts, in panes.
@@ -69,11 +72,19 @@ def keys_back(bound: Bound) -> list[Column]:
 
 def identified(clock: Clock, windows: Sequence[Window], grid: Grid) -> list[Column]:
     """Give windows that came back their ids and times."""
-    ids = F.array(*(F.lit(window.id) for window in windows))
-    ranges = F.array(*(F.lit(window.range).cast("bigint") for window in windows))
     start = grid.start(F.col(START))
-    window = clock.window(start, start + F.get(ranges, F.col(NUMBER)))
-    return [F.get(ids, F.col(NUMBER)).alias(WINDOW_ID), window.alias(WINDOW)]
+    window = clock.window(start, start + looked_up(f"{window.range}L" for window in windows))
+    ids = [window.id for window in windows]
+    if all(map(_PLAIN.fullmatch, ids)):
+        called = looked_up(f"'{name}'" for name in ids)
+    else:
+        called = F.get(F.array(*map(F.lit, ids)), F.col(NUMBER))
+    return [called.alias(WINDOW_ID), window.alias(WINDOW)]
+
+
+def looked_up(texts: Iterable[str]) -> Column:
+    """Find what belongs to a window's number: as SQL, because each column of its own is a dozen messages to the JVM."""
+    return F.expr(f"get(array({', '.join(texts)}), {NUMBER})")
 
 
 def timed(clock: Clock, grid: Grid) -> Column:
