@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 class ControlServer(GuardedServer):
     """A guarded server in front of a manager."""
 
-    # Commands of a script may come all at once: a connection that finds no place waits a second for its next try.
-    request_queue_size = 64
-
     def __init__(self, manager: Managed, host: str, port: int, token: str, seconds: float = READ_SECONDS) -> None:
         self.manager = manager
         super().__init__(ControlHandler, host, port, token, seconds)

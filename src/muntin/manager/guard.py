@@ -60,6 +60,8 @@ class GuardedServer(ThreadingHTTPServer):
     """Listen, and answer each request in a thread of its own."""
 
     daemon_threads = True
+    # Commands of a script may come all at once: one that finds no place waits a second for its next try, or is cut off.
+    request_queue_size = 64
 
     def __init__(
         self, handler: type[GuardedHandler], host: str, port: int, token: str, seconds: float = READ_SECONDS
