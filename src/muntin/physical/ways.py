@@ -126,7 +126,7 @@ def _tree(
 ) -> Offer:
     least = prices.least_tree(windows)
     if wanted == "auto" and least > cheapest:
-        return Offer(least, None, "at least, whatever tree: none was looked for")
+        return Offer(least, None, "at least")
     found = forest(group)
     estimate = prices.tree(found)
     roots = len(found.children(None))
