@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from typing import TypeAlias
 
     from pyspark.sql import Column, DataFrame
@@ -61,6 +61,16 @@ def finished(bound: Bound, name: str, merged: Mapping[str, Column]) -> Column:
     finish = bound.recipes[name].finish
     assert finish is not None, f"{name} has no partials"
     return finish(merged)
+
+
+def grouped(rows: DataFrame, group: Sequence[Column], made: Sequence[Column]) -> DataFrame:
+    """Group rows; without aggregates it still matters which groups there are."""
+    return rows.groupBy(*group).agg(*made) if made else rows.select(*group).distinct()
+
+
+def merged(parts: Parts) -> list[Column]:
+    """Merge partials of a group, each into its own column."""
+    return [part.merge(F.col(column)).alias(column) for column, part in parts.values()]
 
 
 def key_columns(bound: Bound) -> list[Column]:

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from muntin.declare.query import WINDOW
 from muntin.spark.bound import WATERMARK
 from muntin.spark.crossing import NUMBER, START, identified
-from muntin.spark.panes import PANE, Grid, finished, key_columns, panes, parts_of, quoted
+from muntin.spark.panes import PANE, Grid, finished, grouped, key_columns, merged, panes, parts_of, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,9 +41,7 @@ def spread(bound: Bound, names: Sequence[str], windows: Sequence[Window], grid: 
     else:
         parts = parts_of(bound, names)
         rows = _copied(panes(bound, grid, parts).withColumn(_TIME, grid.start(F.col(PANE))), windows)
-        merged = [part.merge(F.col(column)).alias(column) for column, part in parts.values()]
-        group = [F.col(NUMBER), F.col(START), *key_columns(bound)]
-        found = rows.groupBy(*group).agg(*merged) if merged else rows.select(*group).distinct()
+        found = grouped(rows, [F.col(NUMBER), F.col(START), *key_columns(bound)], merged(parts))
         partials = {part: F.col(column) for part, (column, _) in parts.items()}
         shown = [finished(bound, name, partials).alias(name) for name in names]
     return found.select(*identified(bound, windows, Grid(1, 0)), *key_columns(bound), *shown)

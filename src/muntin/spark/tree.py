@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 
 from muntin.declare.query import WINDOW, WINDOW_ID
-from muntin.spark.panes import BUCKET, finished, floor_div, key_columns, parts_of
+from muntin.spark.panes import BUCKET, finished, floor_div, grouped, key_columns, merged, parts_of
 from muntin.spark.routes import routes
 from muntin.spark.starts import in_place, with_starts
 from muntin.window.spec import Window
@@ -71,13 +71,13 @@ def _root(bound: Bound, window: Window, parts: Parts) -> DataFrame:
     make = [part.make().alias(column) for column, part in parts.values()]
     if window.range <= _OVERLAP * window.slide:
         events = with_starts(bound.events, bound.micros, window, range(window.range), 1, _START)
-        return _grouped(events, [*bound.keys, F.col(_START)], make)
+        return grouped(events, [*bound.keys, F.col(_START)], make)
     width = math.gcd(window.range, window.slide)
     pane = Window(width, width, window.offset)
     events = with_starts(bound.events, bound.micros, pane, range(width), 1, _START)
-    rows = _grouped(events, [*bound.keys, F.col(_START)], make)
+    rows = grouped(events, [*bound.keys, F.col(_START)], make)
     rows = with_starts(rows, F.col(_START), window, range(0, window.range, width), width, _START)
-    return _grouped(rows, [*key_columns(bound), F.col(_START)], _merged(parts))
+    return grouped(rows, [*key_columns(bound), F.col(_START)], merged(parts))
 
 
 def _child(bound: Bound, route: Route, source: _Rows, parts: Parts) -> _Rows:
@@ -86,10 +86,10 @@ def _child(bound: Bound, route: Route, source: _Rows, parts: Parts) -> _Rows:
     rows = with_starts(source.frame, F.col(_START), route.window, route.starts, route.source.slide, _START)
     group = [*key_columns(bound), F.col(_START)]
     if source.coarse is None:
-        return _Rows(_grouped(rows, group, _merged(parts)))
+        return _Rows(grouped(rows, group, merged(parts)))
     reach = 0 if route.station else route.reach
     rows = rows.where(_within(source.coarse, reach))
-    return _Rows(_grouped(rows, [*group, F.col(BUCKET)], _merged(parts)), source.coarse, reach)
+    return _Rows(grouped(rows, [*group, F.col(BUCKET)], merged(parts)), source.coarse, reach)
 
 
 def _stationed(bound: Bound, route: Route, rows: _Rows) -> _Rows:
@@ -110,15 +110,6 @@ def _within(coarse: int, reach: int) -> Column:
     """Tell whether a window starts in its bucket, or not beyond its reach."""
     into = F.col(_START) - F.col(BUCKET) * F.lit(coarse)
     return in_place((into >= 0) & (into < coarse + reach))
-
-
-def _grouped(rows: DataFrame, group: Sequence[Column], made: Sequence[Column]) -> DataFrame:
-    # Without aggregates it still matters which windows there are.
-    return rows.groupBy(*group).agg(*made) if made else rows.select(*group).distinct()
-
-
-def _merged(parts: Parts) -> list[Column]:
-    return [part.merge(F.col(column)).alias(column) for column, part in parts.values()]
 
 
 def _shown(
