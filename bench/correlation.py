@@ -6,17 +6,20 @@ import csv
 import math
 import statistics
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bench.chart import Chart, Panel, Series
 from bench.events import constant_pace
+from bench.fit import FITTED, fit, halves, once, predict, runs
+from bench.kept import Kept
 from bench.report import Report, Table
 from bench.spark_session import session, settings
 from bench.table1 import TABLE
 from bench.tables import PLANS, Reading, Scale, readings, scale
 from muntin.errors import MuntinError
+from muntin.physical.constants import SHIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -53,24 +56,28 @@ def run(*, quick: bool, track: Track, events: int | None = None, data: Path | No
     chosen = scale(quick, events)
     if data is None:
         return measure(chosen, track)
-    return report(points(read(data)), {"measured before": data.name})
+    found, size = read(data)
+    found = once(found)
+    return report(points(found), {"measured before": data.name}, held_out(found, size))
 
 
 def measure(scale: Scale, track: Track) -> Report:
     """Run the plans of every window set, and compare the speed-ups with what was predicted."""
     with session() as spark, tempfile.TemporaryDirectory(prefix="muntin-bench-") as folder:
         source = constant_pace(spark, Path(folder), scale.events, few=scale.few)
-        found = readings(spark, TABLE, scale, track, source)
+        found = once(readings(spark, TABLE, scale, track, source, Kept(None, {})))
         told = settings(spark)
-    return report(points(found), {"events": scale.events, "sets per setup": scale.sets, **told})
+    told = {"events": scale.events, "sets per setup": scale.sets, **told}
+    return report(points(found), told, held_out(found, scale.events))
 
 
-def read(path: Path) -> list[Reading]:
-    """Read the measurements that the benchmark table1 wrote."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+def read(path: Path) -> tuple[list[Reading], int]:
+    """Read the measurements that the benchmark table1 wrote, and of how many events they are."""
+    text = path.read_text(encoding="utf-8").splitlines()
+    rows = list(csv.DictReader(line for line in text if not line.startswith("#")))
+    told = next((line.partition(":")[2] for line in text if line.startswith("# events:")), "0")
     try:
-        return [_reading(row) for row in rows]
+        return [_reading(row) for row in rows], int(told.replace(",", ""))
     except (KeyError, ValueError) as error:
         msg = f"{path} does not hold the measurements of table1 ({error}): give --data the table1.csv of its report"
         raise MuntinError(msg) from error
@@ -92,6 +99,36 @@ def _reading(row: Mapping[str, str]) -> Reading:
         float(row["predicted_native_s"]),
         float(row["paper_cost"]) if row["paper_cost"] else None,
     )
+
+
+def held_out(found: Sequence[Reading], events: int) -> tuple[Table, ...]:
+    """Fit the constants to half of the window sets, and see how they predict the other half; nothing without halves."""
+    ours, tested = halves(found)
+    if not ours or not tested or not events:
+        return ()
+    fitted = fit(runs(ours), events)
+    others = runs(tested)
+    native = {(run.setup, run.set): run for run in others if run.plan == "native"}
+    by: dict[str, list[Point]] = {}
+    for name, constants in {"shipped": SHIPPED, "fitted": fitted}.items():
+        again = [
+            replace(
+                r,
+                predicted=predict(run, events, constants),
+                predicted_native=predict(native[run.setup, run.set], events, constants),
+            )
+            for r, run in zip(tested, (run for run in others if run.plan != "native"), strict=True)
+        ]
+        by[name] = [p for p in points(again) if p.model == "physical"]
+    rows: list[tuple[Cell, ...]] = []
+    for family in (*FAMILIES, "all"):
+        chosen = {name: [p for p in each if family in (p.family, "all")] for name, each in by.items()}
+        told = [cell for each in chosen.values() for cell in (pearson(each), _error(each))]
+        rows.append((family, len(chosen["fitted"]), *told))
+    title = "Pearson's r for every other set: shipped constants, and constants fitted to the sets between"
+    columns = ("sets", "plans", "shipped", "factor off", "fitted", "fitted, factor off")
+    values = tuple((name, getattr(SHIPPED, name), getattr(fitted, name)) for name in FITTED)
+    return Table(title, columns, tuple(rows)), Table("Constants", ("constant", "shipped", "fitted"), values)
 
 
 def points(found: Sequence[Reading]) -> list[Point]:
@@ -131,7 +168,7 @@ def pearson(found: Iterable[Point]) -> float | None:
     return statistics.correlation(predicted, observed)
 
 
-def report(found: Sequence[Point], told: Mapping[str, Cell]) -> Report:
+def report(found: Sequence[Point], told: Mapping[str, Cell], more: tuple[Table, ...] = ()) -> Report:
     """Tell how well the models predict, as figures and as a scatter of points."""
     paper = [p for p in found if p.model == "paper"]
     physical = [p for p in found if p.model == "physical"]
@@ -146,7 +183,7 @@ def report(found: Sequence[Point], told: Mapping[str, Cell]) -> Report:
         "correlation",
         title,
         {"aggregate": "min", **told},
-        (Table("Pearson's r, predicted against observed", columns, tuple(rows)),),
+        (Table("Pearson's r, predicted against observed", columns, tuple(rows)), *more),
         Table(
             "measurements",
             ("model", "plan", "setup", "set", "predicted", "observed"),

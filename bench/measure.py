@@ -46,7 +46,7 @@ class Timed(Generic[T]):
 def interleave(
     tasks: Mapping[str, Callable[[], T]],
     *,
-    repeats: int,
+    repeats: int | Mapping[str, int],
     seconds: float = math.inf,
     warm_up: bool = True,
     before: Callable[[], object] | None = None,
@@ -54,14 +54,17 @@ def interleave(
     """Run tasks in turn, round after round, so that a slow spell of the machine hits all of them alike.
 
     Every other round goes backwards: no task always runs right after the same neighbour. A task that has used
-    up `seconds` sits out the rounds that are left, but each task runs once at least. The warm-up is a run of
-    every task that is not counted; `before` runs ahead of every run, and its time is not counted either.
+    up `seconds` sits out the rounds that are left, but each task runs once at least; one with fewer `repeats` than
+    others takes part in the last rounds. The warm-up is a run of every task that is not counted; `before` runs ahead
+    of every run, and its time is not counted either.
 
     >>> timed = interleave({"short": lambda: 1, "long": lambda: 2}, repeats=3)
     >>> len(timed["short"].seconds), timed["long"].result
     (3, 2)
     """
-    if repeats < 1:
+    wanted = dict.fromkeys(tasks, repeats) if isinstance(repeats, int) else dict(repeats)
+    rounds = max(wanted.values(), default=1)
+    if min(wanted.values(), default=1) < 1:
         msg = f"a task must run once at least, got repeats={repeats}"
         raise ValueError(msg)
     taken: dict[str, list[float]] = {name: [] for name in tasks}
@@ -75,9 +78,9 @@ def interleave(
     try:
         for task in tasks.values() if warm_up else ():
             task()
-        for turn in range(repeats):
+        for turn in range(rounds):
             for name, task in list(tasks.items())[:: -1 if turn % 2 else 1]:
-                if sum(taken[name]) >= seconds:
+                if turn < rounds - wanted[name] or sum(taken[name]) >= seconds:
                     continue
                 if before is not None:
                     before()

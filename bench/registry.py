@@ -61,4 +61,17 @@ def options(name: str) -> frozenset[str]:
     >>> sorted(options("table2")), sorted(options("gap"))
     (['data', 'events', 'sets'], [])
     """
-    return frozenset(inspect.signature(benchmark(name)).parameters) - {"quick", "track"}
+    return _parameters(name) - {"quick", "track", "keep"}
+
+
+def keeps(name: str) -> bool:
+    """Tell whether a benchmark keeps what it has found so far, in a folder that it is given.
+
+    >>> keeps("table1"), keeps("gap")
+    (True, False)
+    """
+    return "keep" in _parameters(name)
+
+
+def _parameters(name: str) -> frozenset[str]:
+    return frozenset(inspect.signature(benchmark(name)).parameters)

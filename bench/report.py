@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from bench.chart import Chart, draw
+from bench.kept import part
 from bench.measure import Machine, machine
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ def write(report: Report, folder: Path, stamp: Stamp | None = None) -> tuple[Pat
         path = folder / f"{report.name}.{suffix}"
         path.write_text(text, encoding="utf-8", newline="")
         paths.append(path)
+    # What was kept on the way is in the report now.
+    part(folder, report.name).unlink(missing_ok=True)
     return tuple(paths)
 
 

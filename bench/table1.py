@@ -8,6 +8,8 @@ from bench.events import constant_pace
 from bench.tables import PaperTable, measure, scale
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bench.measure import Track
     from bench.report import Report
 
@@ -28,6 +30,8 @@ TABLE: Final = PaperTable(
 )
 
 
-def run(*, quick: bool, track: Track, events: int | None = None, sets: int | None = None) -> Report:
+def run(
+    *, quick: bool, track: Track, events: int | None = None, sets: int | None = None, keep: Path | None = None
+) -> Report:
     """Measure ten sets of each setup over 10 million events, or three over one million."""
-    return measure(TABLE, scale(quick, events, sets), track, constant_pace)
+    return measure(TABLE, scale(quick, events, sets), track, constant_pace, keep)

@@ -33,7 +33,13 @@ TABLE: Final = PaperTable(
 
 
 def run(
-    *, quick: bool, track: Track, events: int | None = None, sets: int | None = None, data: Path | None = None
+    *,
+    quick: bool,
+    track: Track,
+    events: int | None = None,
+    sets: int | None = None,
+    keep: Path | None = None,
+    data: Path | None = None,
 ) -> Report:
     """Measure ten sets of each setup over 10 million events, or three over one million; `data` is the sample."""
-    return measure(TABLE, scale(quick, events, sets), track, partial(power, data=data))
+    return measure(TABLE, scale(quick, events, sets), track, partial(power, data=data), keep)

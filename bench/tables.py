@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 import muntin as mt
 from bench.chart import Chart, Panel, Series
+from bench.kept import Kept, part
 from bench.measure import interleave, spread
 from bench.report import Report, Table
 from bench.spark_session import Native, Planned, fingerprint, session, settings
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from muntin.physical.choose import Strategy
     from muntin.query import Query
 
+log = logging.getLogger("muntin.bench")
 # What the paper measures, both as a tree of windows inside Spark, and what a user gets who asks for nothing.
 PLANS: Final[dict[str, tuple[Optimizer, Strategy]]] = {
     "mincost": ("mincost", "jvm"),
@@ -64,11 +67,15 @@ class PaperTable:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much to measure: events, sets per setup, runs of each plan; a plan that used up `seconds` runs no more."""
+    """How much to measure: events, sets per setup, runs of each plan; a plan that used up `seconds` runs no more.
+
+    The paper's plans take as long as native does, and run `paper` times only.
+    """
 
     events: int = 10_000_000
     sets: int = 10
     repeats: int = 3
+    paper: int = 1
     seconds: float = 600.0
     few: int = 10_000
 
@@ -118,34 +125,74 @@ def scale(quick: bool, events: int | None, sets: int | None = None) -> Scale:
     (1000000, 2)
     """
     if quick:
-        return Scale(events or 1_000_000, sets=sets or 3, repeats=2, seconds=1.0)
+        return Scale(events or 1_000_000, sets=sets or 3, repeats=2, paper=2, seconds=1.0)
     return Scale(events or Scale().events, sets=sets or Scale().sets)
 
 
-def measure(table: PaperTable, scale: Scale, track: Track, make: Make) -> Report:
-    """Run every plan of every window set, and put the boosts beside the paper's."""
+def measure(table: PaperTable, scale: Scale, track: Track, make: Make, keep: Path | None = None) -> Report:
+    """Run every plan of every window set, and put the boosts beside the paper's.
+
+    Where there is a folder to `keep` readings in, a run that was broken off is gone on with.
+    """
     with session() as spark, tempfile.TemporaryDirectory(prefix="muntin-bench-") as folder:
         source = make(spark, Path(folder), scale.events, few=scale.few)
-        found = readings(spark, table, scale, track, source)
         told = settings(spark)
-    return _report(table, scale, found, source, told)
+        # Not how many sets: those that were measured are the first of more, too.
+        how = {"data": source.what, **asdict(replace(scale, sets=0)), **told}
+        kept = Kept(part(keep, table.name) if keep else None, how)
+        earlier = len(kept)
+        log.info("%s: %s window sets were measured before", table.name, earlier)
+        found = readings(spark, table, scale, track, source, kept)
+    return _report(table, scale, found, source, told, earlier)
 
 
-def readings(spark: SparkSession, table: PaperTable, scale: Scale, track: Track, source: Source) -> list[Reading]:
-    """Measure all window sets of a table."""
+def readings(
+    spark: SparkSession, table: PaperTable, scale: Scale, track: Track, source: Source, kept: Kept
+) -> list[Reading]:
+    """Measure all window sets of a table but those that are kept."""
     setups = table_setups(*table.sizes)
-    jobs = [partial(_measured, spark, setup, seed, scale, source) for setup in setups for seed in range(scale.sets)]
+    jobs = [
+        partial(_found, spark, setup, seeds, scale, source, kept)
+        for setup in setups
+        for seeds in drawn(setup, scale.sets).values()
+    ]
     # The JVM's first queries, Python's workers and the files' first reading belong to no window set.
     for run in _runs(_query(spark, source.path, setups[0].windows(0))).values():
         run()
     return [reading for job in track(jobs, table.name) for reading in job()]
 
 
+def drawn(setup: Setup, sets: int) -> dict[tuple[Window, ...], list[int]]:
+    """Tell by which seeds each window set is drawn: sequential ones come from three seed lengths, and so come again.
+
+    >>> [list(drawn(setup, 10).values()) for setup in table_setups(5) if setup.name == "S-5-tumbling"]
+    [[[0, 1, 3, 4, 6, 7], [2, 5, 9], [8]]]
+    """
+    found: dict[tuple[Window, ...], list[int]] = {}
+    for seed in range(sets):
+        found.setdefault(setup.windows(seed), []).append(seed)
+    return found
+
+
+def _found(
+    spark: SparkSession, setup: Setup, seeds: Sequence[int], scale: Scale, source: Source, kept: Kept
+) -> list[Reading]:
+    """Measure a window set once, or take what is kept; it counts as often as it is drawn."""
+    name = f"{setup.name} {seeds[0]}"
+    rows = kept.get(name)
+    if rows is None:
+        rows = [asdict(reading) for reading in _measured(spark, setup, seeds[0], scale, source)]
+        kept.keep(name, rows)
+    measured = [Reading(**row) for row in rows]
+    return [replace(reading, set=number) for number in seeds for reading in measured]
+
+
 def _measured(spark: SparkSession, setup: Setup, seed: int, scale: Scale, source: Source) -> list[Reading]:
     windows = setup.windows(seed)
     runs = _runs(_query(spark, source.path, windows))
     _warm_up(spark, setup, seed, source, runs)
-    timed = interleave(runs, repeats=scale.repeats, seconds=scale.seconds, warm_up=False)
+    repeats = {name: scale.repeats if name in ("native", "auto") else scale.paper for name in runs}
+    timed = interleave(runs, repeats=repeats, seconds=scale.seconds, warm_up=False)
     native = spread(timed["native"].seconds).median
     found = []
     for name, (optimizer, _) in PLANS.items():
@@ -212,7 +259,7 @@ def rows(found: Sequence[Reading]) -> tuple[tuple[Cell, ...], ...]:
 
 
 def _report(
-    table: PaperTable, scale: Scale, found: Sequence[Reading], source: Source, told: Mapping[str, Cell]
+    table: PaperTable, scale: Scale, found: Sequence[Reading], source: Source, told: Mapping[str, Cell], earlier: int
 ) -> Report:
     above = [setup for setup in table.figures if _auto(found, setup).mean > table.figures[setup][2]]
     missed = [setup for setup in table.figures if setup not in above]
@@ -225,7 +272,8 @@ def _report(
             "aggregate": "min",
             "window unit": "second",
             "sets per setup": scale.sets,
-            "runs per set and plan": scale.repeats,
+            "runs per set of native and auto": scale.repeats,
+            "runs per set of the paper's plans": scale.paper,
             "sink": "noop",
             **told,
         },
@@ -239,8 +287,15 @@ def _report(
             "plan, medians of runs in turn; planning with its look at the source is counted in every plan but native. "
             "`mincost` and `factor` are the paper's plans, as a tree of windows inside Spark; the paper's figures are "
             "of Trill on one core.",
+            "A window set that is drawn by several seeds is measured once and counts for each: there are three "
+            "different sequential ones of a size.",
             f"Data: {source.what}.",
             *((table.note,) if table.note else ()),
+            *(
+                (f"{earlier} of the window sets were measured by an earlier run, which was broken off.",)
+                if earlier
+                else ()
+            ),
         ),
     )
 

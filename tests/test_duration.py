@@ -128,6 +128,28 @@ def test_unknown_units(text: str, unit: str) -> None:
     assert str(caught.value) == f"unknown unit {unit!r} in duration {text!r}. {EXPECTED}"
 
 
+@pytest.mark.parametrize(
+    "unit", ["hs", "ds", "ws", "dds", "mss", "uss", "sss", "mis", "mcss", "hhs", "secss", "weekss"]
+)
+def test_a_plural_is_of_a_word_not_of_a_sign(unit: str) -> None:
+    with pytest.raises(DurationError, match=f"unknown unit '{unit}' in duration '10{unit}'"):
+        parse_duration(f"10{unit}")
+    with pytest.raises(DurationError, match=f"unknown unit '{unit}'"):
+        parse_unit(unit)
+
+
+@pytest.mark.parametrize("unit", ["ns", "NS", "nano", "nanos", "nsec", "nanosecond", "nanoseconds"])
+def test_nanoseconds_are_no_minutes_but_refused_in_words(unit: str) -> None:
+    with pytest.raises(DurationError) as caught:
+        parse_duration(f"1h 1000{unit}")
+    assert str(caught.value) == (
+        f"duration '1h 1000{unit}' is in nanoseconds: muntin counts whole microseconds, as Spark does. "
+        "Write it in us, a thousand nanoseconds each"
+    )
+    with pytest.raises(DurationError, match=f"unit '{unit}' is nanoseconds: muntin counts whole microseconds"):
+        parse_unit(unit)
+
+
 @pytest.mark.parametrize("text", ["-5m", " -1h30m", "-PT1H"])
 def test_negative_text(text: str) -> None:
     with pytest.raises(DurationError) as caught:

@@ -93,8 +93,9 @@ def _refusing() -> Iterator[None]:
         click.echo(f"muntin: stopped by {NAMES[by]}", err=True)
         raise click.exceptions.Exit(signalled(by)) from error
     except click.UsageError as error:
-        hint = f". See `{error.ctx.command_path} --help`" if error.ctx else ""
-        msg = error.format_message().rstrip(".") + hint
+        msg = error.format_message().rstrip(".")
+        if error.ctx:
+            msg += f"{'' if msg.endswith('?') else '.'} See `{error.ctx.command_path} --help`"
         raise _Refusal(msg) from error
 
 

@@ -49,7 +49,7 @@ def distinct(
             "windows(df, ..., watermark='10s').over(...).agg(...).plan().stream(). Or write the events to a table first"
         )
         raise QueryError(msg)
-    frame, names = named(df, [time, *of, *what], "a key, an item or the time")
+    frame, names, _ = named(df, [time, *of, *what], "a key, an item or the time")
     key_names, item_names = names[1 : 1 + len(of)], names[1 + len(of) :]
     _check_names(key_names, item_names)
     from muntin.spark.distincts import listed

@@ -37,6 +37,12 @@ _ALIASES: Final[dict[str, str]] = {
     "ms": "millisecond", "milli": "millisecond", "msec": "millisecond",
     "us": "microsecond", "µs": "microsecond", "μs": "microsecond", "mcs": "microsecond", "micro": "microsecond",
 }  # fmt: skip
+# English makes plurals of words, not of signs: "hs" is nothing, and "ns" is no minutes of Azure's n.
+_PLURALS: Final[dict[str, str]] = {
+    **{f"{name}s": name for name in UNITS},
+    **{f"{word}s": _ALIASES[word] for word in ("wk", "hr", "min", "sec", "milli", "msec", "micro")},
+}
+_NANOSECONDS: Final = frozenset({"ns", "nano", "nanos", "nsec", "nsecs", "nanosecond", "nanoseconds"})
 _NUMBER: Final = r"\d+(?:\.\d+)?"
 _PART: Final = re.compile(rf"\s*({_NUMBER})\s*([a-zµμ]+)\s*,?", re.IGNORECASE)
 _ISO: Final = re.compile(
@@ -82,6 +88,9 @@ def parse_unit(text: str) -> int:
     (60000000, 1000)
     """
     name = _unit(text.strip())
+    if name is None and is_nanosecond(text.strip()):
+        msg = f"unit {text!r} is nanoseconds: muntin counts whole microseconds, as Spark does. Take microsecond"
+        raise DurationError(msg)
     if name is None:
         msg = f"unknown unit {text!r}: expected one of {', '.join(UNITS)}, or a short form such as m or ms"
         raise DurationError(msg)
@@ -109,12 +118,18 @@ def format_unit(microseconds: int) -> str:
     return next((name for name, size in UNITS.items() if size == microseconds), format_duration(microseconds))
 
 
+def is_nanosecond(word: str) -> bool:
+    """Tell whether a word names the nanosecond, which is finer than times of events are.
+
+    >>> is_nanosecond("ns"), is_nanosecond("ms")
+    (True, False)
+    """
+    return word.lower() in _NANOSECONDS
+
+
 def _unit(word: str) -> str | None:
     lowered = word.lower()
-    if lowered in _ALIASES:
-        return _ALIASES[lowered]
-    singular = lowered.removesuffix("s")
-    return singular if singular in UNITS else _ALIASES.get(singular)
+    return lowered if lowered in UNITS else _ALIASES.get(lowered) or _PLURALS.get(lowered)
 
 
 def _plain_parts(stripped: str, text: str) -> list[tuple[str, str]]:
@@ -125,6 +140,12 @@ def _plain_parts(stripped: str, text: str) -> list[tuple[str, str]]:
         if match is None:
             return []
         unit = _unit(match[2])
+        if unit is None and is_nanosecond(match[2]):
+            msg = (
+                f"duration {text!r} is in nanoseconds: muntin counts whole microseconds, as Spark does. "
+                "Write it in us, a thousand nanoseconds each"
+            )
+            raise DurationError(msg)
         if unit is None:
             msg = f"unknown unit {match[2]!r} in duration {text!r}. {_EXPECTED}"
             raise DurationError(msg)

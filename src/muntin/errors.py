@@ -46,6 +46,10 @@ class QueryError(MuntinError):
     """A query names columns, windows or aggregates that do not go together."""
 
 
+class SqlQueryError(SqlError, QueryError):
+    """A query in SQL can be read, and does not go with the columns of its input."""
+
+
 class StateError(MuntinError):
     """The state of a stream cannot be read, or belongs to another query."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from muntin.errors import QueryError
 from muntin.many_panes import over_panes
-from muntin.many_plan import ManyPlan, Tree, Weighed
+from muntin.many_plan import ManyPlan, Tree, Weighed, same_events
 from muntin.many_stream import ManyStreamPlan, plan_streams
 from muntin.physical.choose import MARGIN
 from muntin.query import Query
@@ -196,11 +196,6 @@ def _clusters(named: Mapping[str, Query], *, keys: bool = True) -> list[dict[str
         else:
             clusters.append({name: query})
     return clusters
-
-
-def same_events(x: Query, y: Query) -> bool:
-    """Tell whether two queries read the same DataFrame."""
-    return x.source is y.source or bool(x.source.sameSemantics(y.source))
 
 
 def _woven(cluster: Mapping[str, Query], planner: _Planner | OverPanes) -> list[Together]:

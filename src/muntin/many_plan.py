@@ -198,6 +198,15 @@ class ManyPlan:
         return self.explain()
 
 
+def same_events(x: Query, y: Query) -> bool:
+    """Tell whether two queries read the same DataFrame, whose columns have the same names.
+
+    Spark calls frames the same that differ in their columns' names alone, and queries go by names.
+    """
+    one, two = x.source, y.source
+    return one is two or (one.columns == two.columns and bool(one.sameSemantics(two)))
+
+
 def whose(member: Member) -> str:
     """Say what a query's windows and aggregates are called where it is computed."""
     windows = ", ".join(f"{own}={there}" for there, own in member.windows)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
 
 from muntin.errors import QueryError
-from muntin.many_plan import whose
+from muntin.many_plan import same_events, whose
 from muntin.query import Query
 from muntin.share.together import together
 from muntin.show.html import to_fragments
@@ -112,7 +112,7 @@ def plan_streams(named: Mapping[str, Query], strategy: Strategy) -> ManyStreamPl
             if here != other:
                 msg = f"queries over one stream have one {what}: {first_name} has {here!r} and {name} {other!r}"
                 raise QueryError(msg)
-        if query.source is not first.source and not query.source.sameSemantics(first.source):
+        if not same_events(query, first):
             msg = (
                 f"{first_name} and {name} are over different streams. Plan them apart, or begin all with one "
                 "DataFrame: what tells queries apart goes into the aggregates, as in agg.count(filter='temp > 30')"

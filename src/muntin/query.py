@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from muntin.api import optimize
 from muntin.declare.query import WindowQuery, named_aggregates
@@ -40,6 +40,13 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger(__name__)
 
 
+class Covered(NamedTuple):
+    """Events as they were given, and the expressions that are keys and perhaps the time, by their names."""
+
+    frame: DataFrame
+    made: dict[str, Column]
+
+
 @dataclass(frozen=True, slots=True)
 class Events:
     """Events with a time and keys, ready for windows."""
@@ -48,6 +55,8 @@ class Events:
     time: str
     keys: tuple[str, ...]
     watermark: int | None = None
+    covered: Covered | None = None
+    """Where a key took the name of a column that aggregates may read: the events without it."""
 
     def over(self, *windows: Window) -> WindowedEvents:
         """Choose the windows: `tumbling("20m")`, `hopping("1h", slide="10m")`."""
@@ -64,8 +73,15 @@ class WindowedEvents:
 
     def agg(self, **aggregates: object) -> Query:
         """Choose the aggregates, each by the name of its column: `low=agg.min("temp")`."""
-        of = self.events
-        return Query(of.source, of.time, of.keys, self.windows, named_aggregates(aggregates), of.watermark)
+        of, found = self.events, named_aggregates(aggregates)
+        if of.covered is None:
+            return Query(of.source, of.time, of.keys, self.windows, found, of.watermark)
+        from muntin.spark.beside import HIDDEN_TIME, with_inputs
+
+        source, found = with_inputs(of.covered.frame, of.covered.made, of.time, found)
+        # What stands in the events' files under a key's name is something else.
+        origins = ((HIDDEN_TIME, of.time), *((name, None) for name in of.covered.made))
+        return Query(source, HIDDEN_TIME, of.keys, self.windows, found, of.watermark, origins=origins)
 
 
 def windows(
@@ -86,19 +102,25 @@ def windows(
     if not isinstance(several, (list, tuple)):
         msg = f"keys are a column's name, a Spark expression, or a list of them, got {keys!r}"
         raise QueryError(msg)
-    frame, found = named(df, [time, *several], "a key or the time")
+    frame, found, covered = named(df, [time, *several], "a key or the time")
     late = None if watermark is None else parse_duration(watermark)
-    return Events(frame, found[0], tuple(found[1:]), late)
+    return Events(frame, found[0], tuple(found[1:]), late, covered)
 
 
-def named(df: DataFrame, columns: list[str | Column], what: str) -> tuple[DataFrame, list[str]]:
-    """Give expressions a column of their own; one with the name of another column takes its place."""
-    from pyspark.errors import AnalysisException
+def named(df: DataFrame, columns: list[str | Column], what: str) -> tuple[DataFrame, list[str], Covered | None]:
+    """Give expressions, the first of them the time, a column of their own.
 
+    The time hides where a column has its name already; any other takes that column's place, and what was `Covered` is
+    told. An expression that is that column, as `F.col("device")` is, needs none.
+    """
+    from pyspark.errors import AnalysisException, ParseException
+
+    from muntin.spark.beside import HIDDEN_TIME
     from muntin.spark.reason import reason
 
+    there = {name.lower() for name in df.columns}
     names, made = [], {}
-    for column in columns:
+    for place, column in enumerate(columns):
         if isinstance(column, str):
             names.append(column)
             continue
@@ -106,14 +128,32 @@ def named(df: DataFrame, columns: list[str | Column], what: str) -> tuple[DataFr
             msg = f"{what} is a column's name or a Spark expression, got {column!r}"
             raise QueryError(msg)
         try:
-            name = df.select(column).columns[0]
-        except AnalysisException as error:
+            taken = df.select(column)
+            several = taken.columns
+            if len(several) == 1 and several[0].lower() in there and _is_column(df, taken, several[0]):
+                names += several
+                continue
+            name = HIDDEN_TIME if place == 0 and several[0].lower() in there else several[0]
+            if len(several) == 1:
+                _ = df.withColumns({name: column}).schema
+        except (AnalysisException, ParseException) as error:
             msg = f"{what} cannot be taken from the DataFrame: {reason(error)}"
             raise QueryError(msg) from error
+        if len(several) != 1:
+            msg = f"{what} is one column, and {column!r} gives {len(several)}: {', '.join(several)}"
+            raise QueryError(msg)
         names.append(name)
         made[name] = column
+    covers = any(name.lower() in there for name in made)
     # All at once: one may take the place of a column that another reads.
-    return df.withColumns(made) if made else df, names
+    return df.withColumns(made) if made else df, names, Covered(df, made) if covers else None
+
+
+def _is_column(df: DataFrame, taken: DataFrame, name: str) -> bool:
+    """Tell whether what was taken is the frame's column of its name, and the only one."""
+    return sum(other.lower() == name.lower() for other in df.columns) == 1 and bool(
+        df.select("`" + name.replace("`", "``") + "`").sameSemantics(taken)
+    )
 
 
 class Query(WindowQuery):
@@ -209,9 +249,11 @@ def plan_table(
 def _groups(bound: Bound, partials: bool) -> list[Group]:
     """Part the aggregates by what they allow: kernels, the JVM only, functions in Python, or no partials at all."""
     found: dict[tuple[bool, bool, bool, bool], list[str]] = {}
+    functions = dict(bound.query.aggregates)
     for name, _ in bound.query.aggregates:
         recipe = bound.recipes.get(name)
-        kind = (False, False, True, False)
+        # A worker takes a user's function to each run of equal keys, as Spark sorts them.
+        kind = (False, bound.crosses and bound.sorts, True, False)
         if recipe is not None:
             kind = (recipe.shareable, recipe.columnar and bound.crosses, False, recipe.item is not None and bound.sorts)
         found.setdefault(kind, []).append(name)
@@ -221,16 +263,19 @@ def _groups(bound: Bound, partials: bool) -> list[Group]:
         heavy = sum(part.heavy for part in parts.values())
         why = "" if shareable or custom else "no bounded partial: it needs all values of a window at once"
         counts = len(names) if distinct else 0
-        packable = columnar and all(part.packable for part in parts.values())
+        packable = columnar and bool(parts) and all(part.packable for part in parts.values())
         listable = columnar and bool(parts) and all(part.listable for part in parts.values())
         size = max(len(parts), 1)
         sorts = any(part.sorts for part in parts.values())
-        holds = any(part.holds for part in parts.values()) or not (shareable or custom or distinct)
+        holds = sum(part.holds for part in parts.values())
+        if not (shareable or custom or distinct):
+            holds += len(names)
         folds = heavy if partials else 0
+        grows = any(not functions[name].function.bounded for name in names)
         groups.append(
             Group(
                 tuple(names), size, shareable, columnar, custom, why, heavy, counts, packable, listable, sorts, holds,
-                folds,
+                folds, grows,
             )
         )  # fmt: skip
     return groups

@@ -14,7 +14,7 @@ from muntin.show.physical import physical_text
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from muntin.physical.plan import PhysicalPlan
+    from muntin.physical.plan import PhysicalPlan, Step
     from muntin.stream.layout import Mode
     from muntin.window.spec import Window
 
@@ -39,27 +39,27 @@ class TablePlan(Plan):
             raise QueryError(msg)
         if wide:
             return widened(self.bound, self.physical)
-        result = shown(self.query, execute(self.bound, self.physical))
         if not split:
-            return result
-        if WINDOW_ID not in result.columns:
-            msg = "split=True tells windows apart by window_id, and the query does not show it: select it too"
-            raise QueryError(msg)
+            return shown(self.query, execute(self.bound, self.physical))
         from pyspark.sql import functions as F
 
-        frames = {}
+        frames, whole = {}, None
         for window in self.query.windows:
-            # Spark leaves out branches of other windows by their ids, but copies that are grouped at once it does not.
-            one = self._alone(window)
-            rows = result if one is None else shown(self.query, execute(self.bound, one))
+            steps = self._alone(window)
+            if steps != self.physical.steps:
+                rows = shown(self.query, execute(self.bound, replace(self.physical, steps=steps)))
+            else:
+                # Built once: by hand that takes as long for each window as for all.
+                rows = whole = whole or shown(self.query, execute(self.bound, self.physical))
+            if WINDOW_ID not in rows.columns:
+                msg = "split=True tells windows apart by window_id, and the query does not show it: select it too"
+                raise QueryError(msg)
             frames[window.id] = rows.where(F.col(WINDOW_ID) == window.id)
         return frames
 
-    def _alone(self, window: Window) -> PhysicalPlan | None:
-        """Plan one window without the others, where all that is spread needs no panes: nothing is shared then."""
-        if any(step.way != "spread" or step.pane is not None for step in self.physical.steps):
-            return None
-        return replace(self.physical, steps=tuple(replace(step, windows=(window,)) for step in self.physical.steps))
+    def _alone(self, window: Window) -> tuple[Step, ...]:
+        """Plan one window without the others: each frame is computed anew, so that nothing is shared."""
+        return tuple(_only(step, window) for step in self.physical.steps if window in step.windows)
 
     def stream(self, *, mode: Mode = "append", buckets: int | None = None) -> DataFrame:
         """Refuse: a table is there as a whole."""
@@ -120,3 +120,15 @@ class TablePlan(Plan):
     def __repr__(self) -> str:
         ways = ", ".join(dict.fromkeys(step.way for step in self.physical.steps))
         return f"<plan by {ways}: {len(self.query.windows)} windows, {len(self.query.aggregates)} aggregates>"
+
+
+def _only(step: Step, window: Window) -> Step:
+    """Leave one window to a step; branches of others Spark leaves out by their ids, where each window has one.
+
+    From panes an event would be grouped twice. That pays where it is in many intervals, and not where it is in one.
+    """
+    if step.way in ("native", "jvm"):
+        return step
+    if step.way in ("arrow", "spread") and window.tumbling:
+        return replace(step, way="spread", windows=(window,), pane=None)
+    return replace(step, windows=(window,))

@@ -60,6 +60,14 @@ def test_tasks_run_in_turn_and_every_other_round_goes_backwards() -> None:
     assert [len(timed[name].seconds) for name in "abc"] == [3, 3, 3]
 
 
+def test_a_task_with_fewer_runs_takes_part_in_the_last_rounds() -> None:
+    ran: list[str] = []
+    tasks = {name: lambda name=name: ran.append(name) for name in "abc"}
+    timed = measure.interleave(tasks, repeats={"a": 3, "b": 1, "c": 2}, warm_up=False)
+    assert "".join(ran) == "a" + "ca" + "abc"
+    assert [len(timed[name].seconds) for name in "abc"] == [3, 1, 2]
+
+
 def test_the_warm_up_is_not_counted_and_can_be_left_out() -> None:
     ran: list[int] = []
     timed = measure.interleave({"a": lambda: ran.append(1)}, repeats=2, warm_up=False)
@@ -198,7 +206,9 @@ def test_the_benchmark_runs_from_the_command_line(
     (tmp_path / "file").touch()
     result = CliRunner().invoke(main, ["bench", "gap", "--out", str(tmp_path / "file" / "below")])
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"muntin: error: cannot write the report into {tmp_path / 'file' / 'below'}: ")
+    assert result.stderr.startswith(f"muntin: error: cannot write reports into {tmp_path / 'file' / 'below'}: ")
+    # It is said before anything is measured.
+    assert asked == [True]
 
 
 # --- charts

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from bench import (
     correlation,
     features,
+    fit,
     forum,
     never_slower,
     processes,
@@ -29,8 +30,11 @@ from bench import (
 )
 from bench.forum import ByHand
 from bench.workloads import table_setups
+from muntin import Statistics, tumbling
 from muntin.cli import main
 from muntin.errors import MuntinError
+from muntin.physical.constants import SHIPPED
+from muntin.physical.cost import Prices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +90,7 @@ def test_a_boost_counts_planning_and_can_leave_it_out() -> None:
 
 
 def test_quick_measures_less_unless_told_how_many_events() -> None:
-    assert tables.scale(quick=True, events=None) == tables.Scale(1_000_000, 3, 2, 1.0)
+    assert tables.scale(quick=True, events=None) == tables.Scale(1_000_000, 3, 2, 2, 1.0)
     assert tables.scale(quick=False, events=7).events == 7
     assert tables.scale(quick=False, events=None).sets == 10
 
@@ -96,7 +100,8 @@ def test_quick_measures_less_unless_told_how_many_events() -> None:
 
 def speedups() -> list[tables.Reading]:
     found = []
-    for number, factor in enumerate((1.0, 2.0, 3.0)):
+    # Seeds that draw three different sets.
+    for number, factor in {0: 1.0, 1: 2.0, 3: 3.0}.items():
         found += [
             reading("S-5-hopping", number, "mincost", executing=6.0, paper_cost=12.0),
             reading("S-5-hopping", number, "factor", executing=6.0 / factor, paper_cost=12.0 / factor),
@@ -120,9 +125,10 @@ def test_measurements_of_table1_are_read_back_and_drawn_where_they_belong(tmp_pa
     found = speedups()
     path = tmp_path / "table1.csv"
     with path.open("w", newline="") as file:
-        file.write("# benchmark: table1\n")
+        file.write("# benchmark: table1\n# events: 5,000\n")
         csv.writer(file).writerows([tables.COLUMNS, *tables.rows(found)])
-    again = correlation.read(path)
+    again, events = correlation.read(path)
+    assert events == 5_000
     assert [replace(r, executing=round(r.executing, 9)) for r in again] == [
         replace(r, executing=round(r.executing, 9)) for r in found
     ]
@@ -144,6 +150,39 @@ def test_measurements_of_table1_are_read_back_and_drawn_where_they_belong(tmp_pa
     path.write_text("a,b\n1,2\n")
     with pytest.raises(MuntinError, match=r"does not hold the measurements of table1 \('native_s'\): give --data"):
         correlation.read(path)
+
+
+def test_a_window_set_that_is_drawn_again_is_not_a_second_measurement() -> None:
+    again = [replace(r, set=2) for r in speedups() if r.set == 0]
+    assert fit.once([*speedups(), *again]) == speedups()
+    ours, others = fit.halves(speedups())
+    assert ({r.set for r in ours}, {r.set for r in others}) == ({0, 3}, {1})
+
+
+def test_constants_are_fitted_to_half_of_the_sets_and_tested_on_the_other() -> None:
+    """What was seen is made by other constants: the fit finds what those predict for sets that it did not see."""
+    true = replace(SHIPPED, scan=0.3, group_struct=0.02, exchange=0.5, place=0.008, leave=1.1, stage=20.0)
+    plans = {"native": "", "mincost": "jvm", "auto": "arrow"}
+    names = ("R-10-tumbling", "S-5-tumbling", "R-5-hopping", "S-10-hopping")
+    made = [
+        fit.Run(name, number, plan, 1.0, ways) for name in names for number in range(4) for plan, ways in plans.items()
+    ]
+    seen = [replace(run, seconds=fit.predict(run, 10_000_000, true)) for run in made]
+    ours, others = fit.halves(seen)
+    assert {run.set for run in ours} == {0, 2}
+    found = fit.fit(ours, 10_000_000)
+    off = [max(fit.predict(run, 10_000_000, SHIPPED) / run.seconds, 0) for run in others]
+    left = [fit.predict(run, 10_000_000, found) / run.seconds for run in others]
+    assert max(off) > 1.5 or min(off) < 1 / 1.5
+    assert 0.9 < min(left) <= max(left) < 1.1
+
+
+def test_a_run_is_predicted_as_it_was_planned() -> None:
+    run = fit.Run("S-5-tumbling", 0, "auto", 1.0, "arrow")
+    windows = tuple(tumbling(f"{w.range}s") for w in table_setups(5)[2].windows(0))
+    prices = Prices(Statistics(10_000_000, 1, 10_000_000_000_000), SHIPPED, packable=True, listable=True)
+    assert fit.predict(run, 10_000_000, SHIPPED) == prices.sweep(windows).seconds
+    assert fit.predict(replace(run, plan="native"), 10_000_000, SHIPPED) == prices.native(windows).seconds
 
 
 # --- never slower

@@ -9,6 +9,7 @@ import pytest
 from bench import events, features, forum, never_slower, report, stages, tables
 from bench.evidence.factor_windows import boosts, throughput
 from bench.evidence.reports import read
+from bench.kept import Kept, part
 from bench.spark_session import fingerprint
 from bench.workloads import table_setups
 from muntin.errors import MuntinError
@@ -16,6 +17,8 @@ from muntin.errors import MuntinError
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from bench.workloads import Setup
 
 T = TypeVar("T")
 TINY = tables.PaperTable(
@@ -52,6 +55,34 @@ def test_a_tiny_table_has_every_plan_of_every_set(spark: Any, tmp_path: Path) ->
     assert [held.verdict for held in ours.held] == ["as good"] * 4
     assert [row[0] for table in ours.tables for row in table.rows] == [*TINY.figures, *TINY.figures]
     assert [len(chart.panels) for chart in throughput((2,), 2_000, written).charts] == [4]
+
+
+@pytest.mark.slow
+def test_a_table_that_was_broken_off_goes_on_where_it_was(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scale = tables.Scale(events=2_000, sets=1, repeats=1, few=500)
+    measured: list[str] = []
+    once = tables._measured
+
+    def breaking(spark: Any, setup: Setup, *rest: Any) -> list[tables.Reading]:
+        if len(measured) == 2:
+            raise KeyboardInterrupt
+        measured.append(setup.name)
+        return once(spark, setup, *rest)
+
+    monkeypatch.setattr(tables, "_measured", breaking)
+    with pytest.raises(KeyboardInterrupt):
+        tables.measure(TINY, scale, track, events.constant_pace, tmp_path)
+    before = measured.copy()
+    measured.clear()
+    told = tables.measure(TINY, scale, track, events.constant_pace, tmp_path)
+    assert before + measured == list(TINY.figures)
+    assert len(told.measurements.rows) == 3 * len(TINY.figures)
+    assert "2 of the window sets were measured by an earlier run, which was broken off." in told.notes
+    report.write(told, tmp_path)
+    # What is in a report is measured anew where it is asked for again.
+    assert len(Kept(part(tmp_path, "table1"), {})) == 0
 
 
 @pytest.mark.slow

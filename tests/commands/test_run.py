@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 from muntin.cli import main
 from muntin.commands import run as run_command
 from muntin.spark import progress as progress_module
+from muntin.spark.files import parse_input, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,7 +141,37 @@ def test_windows_become_two_columns_in_csv(spark: SparkSession, folder: Path, tm
     (part,) = (part for part in out.glob("*.csv") if part.stat().st_size)
     rows = list(csv.DictReader(part.read_text().splitlines()))
     assert list(rows[0]) == ["window_start", "window_end", "high"]
-    assert {row["window_end"] for row in rows} >= {"2026-01-05T01:00:00.000Z"}
+    assert {row["window_end"] for row in rows} >= {"2026-01-05T01:00:00.000000Z"}
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_microseconds_are_kept_in_text(spark: SparkSession, tmp_path: Path, form: str) -> None:
+    """A time before 1900 too, when the zone of the session had seconds, and in a record; read as muntin reads."""
+    micros = [1_767_571_200_123_456, 1, -2_900_000_000_123_457]
+    times = "timestamp_micros(m) t, timestamp_micros(m)::timestamp_ntz n"
+    values = f"select m, {times} from (select explode(array({', '.join(map(str, micros))})) m)"
+    query = tmp_path / "query.sql"
+    record = ", max_by(struct(t, n), m) AS r" if form == "json" else ""
+    query.write_text(
+        f"SELECT window, m, max(t) AS t, max(n) AS n{record} FROM e GROUP BY window(t, '10 us', '10 us', '1 us'), m"
+    )
+    arguments = (query, "-i", f"e={tmp_path}/events", "-o", tmp_path / "out", "-f", form)
+    before = str(spark.conf.get("spark.sql.session.timeZone"))
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    try:
+        spark.sql(values).write.parquet(str(tmp_path / "events"))
+        result = run(*arguments)
+        assert result.exit_code == 0, result.output
+        back = read(spark, parse_input(f"o={tmp_path}/out", form))
+        start = "window.start" if form == "json" else "window_start"
+        columns = [start, "t", "n", *(("r.t", "r.n") if form == "json" else ())]
+        found = back.selectExpr("m", *(f"unix_micros({column})" for column in columns)).collect()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)
+    for m, starts, *others in found:
+        assert starts == m - (m - 1) % 10
+        assert others == [m] * len(others)
+    assert sorted(row[0] for row in found) == sorted(micros)
 
 
 def test_json_and_parquet_are_read_by_suffix_in_folders_and_an_empty_input_gives_an_empty_output(
@@ -160,6 +191,63 @@ def test_json_and_parquet_are_read_by_suffix_in_folders_and_an_empty_input_gives
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["output"]["rows"] == 0
     assert pq.read_table(tmp_path / "empty").num_rows == 0
+
+
+def test_a_run_that_fails_leaves_no_folder_behind(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    query = tmp_path / "query.sql"
+    query.write_text("SELECT MAX(temp) + device AS bad FROM Input TIMESTAMP BY ts GROUP BY device, Tumbling(mi, 5)")
+    arguments = (query, "-i", f"Input={folder}/events.csv", "-o", tmp_path / "out")
+    for _ in range(2):
+        result = run(*arguments)
+        assert result.exit_code == 1, result.output
+        assert "cannot be cast" in result.stderr
+        assert not (tmp_path / "out").exists()
+
+
+def test_an_output_among_what_a_pattern_matches_is_refused(folder: Path, tmp_path: Path) -> None:
+    """Spark would take the input away to write the output in its place, and then count what it wrote as read."""
+    for name in ("a.csv", "b.csv"):
+        shutil.copy(folder / "events.csv", tmp_path / name)
+    for pattern, output in (
+        ("*.csv", "a.csv"),
+        ("[a-c].csv", "b.csv"),
+        ("{a,z}.csv", "a.csv"),
+        ("?.csv", "c.csv"),
+        ("*", "out"),
+        ("*.csv", "a.csv/out"),
+        ("*.csv", ""),
+        ("../*/*.csv", "a.csv"),
+    ):
+        arguments = ("-i", f"Input={tmp_path}/{pattern}", "--input-format", "csv", "-o", tmp_path / output)
+        assert "lie in one another" in refused(folder / "query.sql", *arguments, "--mode", "overwrite")
+    assert (tmp_path / "a.csv").read_bytes() == (folder / "events.csv").read_bytes()
+
+
+def test_patterns_name_inputs_and_so_do_brackets_in_a_name(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    shutil.copy(folder / "events.csv", tmp_path / "may-1.csv")
+    shutil.copy(folder / "events.csv", tmp_path / "may-2.csv")
+    shutil.copy(folder / "events.csv", tmp_path / "odd[1] {b}*.csv")
+    for place, (path, files) in enumerate(
+        [("may-[12].csv", 2), ("may-?.csv", 2), ("{may-1,june-1}.csv", 1), ("*-2.csv", 1), ("odd[1] {b}*.csv", 1)]
+    ):
+        out = tmp_path / f"out{place}"
+        result = run(folder / "query.sql", "-i", f"Input={tmp_path}/{path}", "-o", out, "--json")
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)["input"]["rows"] == files * EVENTS
+
+
+def test_a_folder_says_why_it_tells_no_format(folder: Path, tmp_path: Path) -> None:
+    arguments = (folder / "query.sql", "-i", f"Input={tmp_path}", "-o", folder / "none")
+    assert "holds no files: expected files that end in .parquet" in refused(*arguments)
+    (tmp_path / "a.csv").touch()
+    (tmp_path / "b.json").touch()
+    assert "holds files of csv and of json: expected" in refused(*arguments)
+
+
+def test_one_array_of_json_is_no_record_a_line(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "events.json").write_text(json.dumps([{"device": "a", "ts": "2026-01-05", "temp": 1}] * 2, indent=1))
+    said = refused(folder / "query.sql", "-i", f"Input={tmp_path}/events.json", "-o", tmp_path / "out")
+    assert "is a record of JSON. Write one record a line" in said
 
 
 def test_a_dry_run_explains_and_writes_nothing(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
@@ -281,7 +369,10 @@ def test_what_only_the_data_can_tell_is_refused_before_anything_is_written(
     said = refused(query, "-i", events, "-o", out)
     assert "tmep" in said
     assert "temp" in said
-    assert "\n" not in said
+    message, shown, caret = said.split("\n")
+    line, column = query.read_text()[: query.read_text().index("MIN(tmep)")].count("\n") + 1, caret.index("^") - 1
+    assert message.startswith(f"{query}, line {line}, column {column}: `low`: tmep cannot be taken from the input")
+    assert shown[caret.index("^") :].startswith("MIN(tmep)")
     query.write_text(QUERY.replace("SUM(temp)", "Collect(temp)"))
     said = refused(query, "-i", events, "-o", out, "-f", "csv")
     assert said == "csv cannot hold column 'total' of type array<double>: use --format json or parquet"

@@ -25,6 +25,7 @@ from muntin.commands import stream as stream_command
 from muntin.commands import stream_progress
 from muntin.commands.stream_manifest import NAME, Manifest, find
 from muntin.commands.stream_progress import Totals
+from muntin.spark.files import parse_input, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,6 +146,19 @@ def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[
         add(place.input, number, [event | {"more": 1} for event in events_of(number)])
     add(place.input, 5, END)
     return place, [*said, place.run(buckets=4)]
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_a_stream_keeps_microseconds_in_text(spark: SparkSession, tmp_path: Path, form: str) -> None:
+    query = "SELECT device, MAX(at) AS at, window FROM Input GROUP BY device, window(at, '10 minutes')"
+    place = Place(tmp_path, query)
+    when = [{"device": "a", "at": "2026-01-05T00:01:02.123456Z"}, {"device": "b", "at": "2026-01-05T00:01:02.000007Z"}]
+    add(place.input, 0, when)
+    add(place.input, 1, [{"device": "end", "at": "2026-01-06T00:00:00Z"}])
+    place.run(format=form)
+    back = read(spark, parse_input(f"o={place.out}", form))
+    found = back.selectExpr("device", "unix_micros(at) % 1000000").orderBy("device").collect()
+    assert [tuple(row) for row in found] == [("a", 123456), ("b", 7)]
 
 
 def test_each_window_is_written_once_by_two_starts(

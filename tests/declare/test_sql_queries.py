@@ -120,6 +120,7 @@ def test_windows_of_spark(text: str, window: Window) -> None:
         ("count(x)", "count", ("x",)),
         ("COUNT_BIG(*)", "count", ()),
         ("COUNT(DISTINCT x)", "count_distinct", ("x",)),
+        ("Collect(DISTINCT x)", "collect_distinct", ("x",)),
         ("MIN(x)", "min", ("x",)),
         ("MAX(x + 1)", "max", ("x + 1",)),
         ("Max(Input.x)", "max", ("x",)),
@@ -145,6 +146,24 @@ def test_aggregates_of_azure(text: str, function: str, arguments: tuple[str, ...
     assert function in BUILT_IN
     assert azure(f"{text} AS a").aggregates == (AggregateCall("a", function, arguments),)
     assert azure(f"{text} AS a").outputs == (Output("a", "a"),)
+
+
+def test_the_quantile_of_azure_is_that_of_spark() -> None:
+    call = AggregateCall("a", "approx_quantile", ("x",), (("q", 0.9),))
+    assert azure("PERCENTILE_APPROX(x, 0.9) AS a").aggregates == (call,)
+
+
+def test_the_time_of_text_is_the_one_that_it_stands_for() -> None:
+    text = """
+        SELECT MAX(System.Timestamp()) AS a, System.Timestamp() AS b FROM Input TIMESTAMP BY t
+        WHERE System.Timestamp() > x GROUP BY YEAR(System.Timestamp()), Tumbling(mi, 5) HAVING System.Timestamp() > 'c'
+    """
+    plain, of_text = parse_sql(text), parse_sql(text, time_is_text=True)
+    assert (plain.where, plain.keys[0].text, plain.aggregates[0].arguments) == ("t > x", "YEAR(t)", ("t",))
+    cast = "CAST(t AS TIMESTAMP)"
+    assert (of_text.where, of_text.keys[0].text) == (f"{cast} > x", f"YEAR({cast})")
+    assert of_text.aggregates[0].arguments == (cast,)
+    assert (of_text.time, of_text.outputs, of_text.having) == ("t", plain.outputs, plain.having)
 
 
 @pytest.mark.parametrize(

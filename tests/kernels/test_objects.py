@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from muntin import Window, agg
 from muntin.aggregate.algebra import same
 from muntin.errors import AggregateError
+from muntin.kernels.arrow_rows import LEAVE
 from muntin.kernels.objects import ObjectAggregate, Objects, changes, guarded, rank, whole_ties
 
 if TYPE_CHECKING:
@@ -241,3 +242,16 @@ def test_a_long_value_is_cut_in_the_error() -> None:
         function.lift("x" * 10_000)
     assert len(str(raised.value)) < 400
     assert str(raised.value).startswith("`mine`: lift")
+
+
+def test_a_long_gap_leaves_in_batches() -> None:
+    """An event is in as many windows as a range has slides, all of one result: they are not written down at once."""
+    many = 3 * LEAVE + 5
+    sizes, starts, results = [], [], set()
+    for batch in work([Window(many, 1)], [TRACE], width=1, offset=0)(batches([("k", 0, 7, None)], 1, None, many)):
+        sizes.append(batch.num_rows)
+        starts += batch.column(1).to_pylist()
+        results |= set(map(tuple, batch.column(3).to_pylist()))
+    assert sizes == [LEAVE, LEAVE, LEAVE, 5]
+    assert starts == list(range(1 - many, 1))
+    assert results == {(7,)}

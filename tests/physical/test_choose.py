@@ -35,7 +35,7 @@ NUMBERS = Group(("low",), 1, shareable=True, columnar=True, custom=False)
 STRINGS = Group(("word",), 1, shareable=True, columnar=False, custom=False)
 MEDIAN = Group(("mid",), 1, shareable=False, columnar=False, custom=False, why="all values at once")
 DISTINCT = Group(("users",), 1, shareable=False, columnar=False, custom=False, why="all values at once", distinct=1)
-MINE = Group(("mine",), 1, shareable=False, columnar=False, custom=True)
+MINE = Group(("mine",), 1, shareable=False, columnar=True, custom=True)
 
 
 def plan(
@@ -116,7 +116,7 @@ def test_no_tree_is_cheaper_than_what_a_tree_takes_at_least(
 
 
 def test_values_of_all_windows_are_not_held_at_once_where_they_are_many() -> None:
-    lists, some = replace(MEDIAN, holds=True), replace(BIG, rows=5e5)
+    lists, some = replace(MEDIAN, holds=1), replace(BIG, rows=5e5)
     assert [step.way for step in plan(TEN, [lists], statistics=some).steps] == ["spread"]
     many = plan(TEN, [lists])
     assert [step.way for step in many.steps] == ["native"]
@@ -126,6 +126,14 @@ def test_values_of_all_windows_are_not_held_at_once_where_they_are_many() -> Non
     # By panes they may be, where they have partials; and beside them all others, each by its own way.
     shared = replace(lists, shareable=True, names=("all_of",), heavy=1)
     assert [(s.way, s.pane) for s in plan(TEN, [shared]).steps] != [("spread", None)]
+    # Not where partials are lists, which hold as much in all panes together.
+    for grows in (False, True):
+        known = plan(TEN, [replace(shared, heavy=0, grows=grows)], "spread").steps
+        assert [s.pane is None for s in known] == [grows]
+    # Texts take more room, and two lists as much again.
+    for room, way in ((8, "spread"), (16, "native")):
+        found = plan(TEN, [replace(lists, holds=room)], statistics=replace(BIG, rows=9e4))
+        assert [step.way for step in found.steps] == [way]
 
 
 def test_what_is_sorted_is_dearer_by_the_copy() -> None:
@@ -204,6 +212,28 @@ def test_a_join_is_not_worth_it_for_few_events() -> None:
     found = plan([tumbling("1h")], [NUMBERS, MEDIAN], statistics=TINY)
     assert [step.way for step in found.steps] == ["native"]
     assert set(found.steps[0].aggregates) == {"low", "mid"}
+
+
+def test_custom_stays_in_spark_where_keys_cannot_cross() -> None:
+    found = plan(TEN, [replace(MINE, columnar=False)])
+    assert [step.way for step in found.steps] == ["native"]
+    assert "Arrow" in next(c.note for c in found.candidates if c.name == "python")
+
+
+def test_what_native_takes_counts_functions_written_in_python() -> None:
+    both = plan(TEN, [NUMBERS, MINE])
+    alone = [plan(TEN, [group]).native_seconds for group in (NUMBERS, MINE)]
+    assert both.native_seconds == pytest.approx(sum(alone))
+    priced = next(c.seconds for c in plan(TEN, [MINE]).candidates if c.name == "native")
+    assert alone[1] == priced
+
+
+def test_what_was_not_looked_at_is_spread_or_left_native() -> None:
+    unseen = replace(BIG, keys=BIG.rows, seen=False)
+    assert [step.way for step in plan(TEN, [NUMBERS], statistics=unseen).steps] == ["spread"]
+    assert [step.way for step in plan([tumbling("1h")], [NUMBERS], statistics=unseen).steps] == ["native"]
+    assert [step.way for step in plan(TEN, [NUMBERS], "arrow", unseen).steps] == ["arrow"]
+    assert "perhaps" in repr(unseen)
 
 
 def test_custom_goes_to_python() -> None:

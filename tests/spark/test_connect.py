@@ -33,11 +33,13 @@ frame = frame_of(spark, draw_events(5, 150), 3)
 span = agg.define("span", lift=lambda v: (v, v), combine=lambda x, y: (min(x[0], y[0]), max(x[1], y[1])),
                   lower=lambda x: x[1] - x[0], commutative=True, overlap_tolerant=True, returns="bigint")
 windows = (tumbling("20s"), tumbling("30s", offset="10s"), hopping("1m", slide="20s"))
+small, large = F.udf(lambda v: v is not None and v < 0, "boolean"), F.udf(lambda v: v is not None and v > 9, "boolean")
 twice, thrice = F.udf(lambda v: v and v * 2, "long"), F.udf(lambda v: v and v * 3, "long")
 q = (
     mt.windows(frame, time="ts", keys=["k_string", F.col("k_int").alias("i")]).over(*windows)
     .agg(n=agg.count(), low=agg.min("v_wild"), money=agg.avg("v_money", filter=F.col("v_bool")),
          last=agg.last("v_string", filter="v_int > 0"), middle=agg.median("v_byte"), span=span("v_long"),
+         few=span("v_long", filter=small("v_byte")), many=span("v_long", filter=large("v_byte")),
          text=agg.count(filter=F.lit("01") == F.lit("1")), number=agg.count(filter=F.lit("01") == F.lit(1)),
          twice=agg.sum(twice("v_byte")), thrice=agg.sum(thrice("v_byte")))
 )

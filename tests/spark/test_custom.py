@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.sql import Window as SparkWindow
 from pyspark.sql import functions as F
 
-from muntin import agg, hopping, tumbling
+import muntin as mt
+from muntin import Statistics, agg, hopping, tumbling
 from muntin.declare.query import WindowQuery, named_aggregates
 from muntin.errors import QueryError
 from muntin.spark.bound import bind
 from muntin.spark.custom import custom
 from muntin.spark.native import native
 from muntin.spark.panes import Grid
+from muntin.table_plan import TablePlan
 from muntin.window.slices import pane_width
 
 if TYPE_CHECKING:
@@ -273,6 +276,44 @@ def fails(frame: DataFrame, message: str) -> None:
 
 def test_no_events_give_no_windows(events: DataFrame) -> None:
     assert both(events.where("false"), {"trace": TRACE("v")}, ("k",)) == ([], [])
+
+
+def test_keys_that_spark_sorts_by_rules_of_its_own(spark: SparkSession) -> None:
+    """For a collation 'a' and 'A' are one key, which a worker would take for two; others it cannot be given at all."""
+    frame = spark.sql(
+        "select timestamp_seconds(id) ts, id v, collate(if(id % 2 = 0, 'a', 'A'), 'UTF8_LCASE') letter, "
+        "struct(collate(if(id % 2 = 0, 'a', 'A'), 'UTF8_LCASE')) nested, "
+        "make_ym_interval(0, cast(id % 2 as int)) months, struct(map('a', id % 2)) deep from range(0, 60, 1, 1)"
+    )
+    for key, groups in (("letter", 1), ("nested", 1), ("months", 2), ("deep", 2)):
+        q = mt.windows(frame, time="ts", keys=key).over(tumbling("20s"), tumbling("30s")).agg(top=TOP("v"))
+        for plan in (q.plan(), q.plan(statistics=Statistics(rows=1e9, keys=1e6, span=10**15))):
+            assert isinstance(plan, TablePlan)
+            assert [step.way for step in plan.physical.steps] == ["native"]
+            found, wanted = (
+                sorted(
+                    tuple(row) for row in each.select("window_id", F.col("window.start").cast("long"), "top").collect()
+                )
+                for each in (plan.run(), q.native())
+            )
+            assert len(wanted) == 5 * groups
+            assert found == wanted
+
+
+def test_what_is_not_of_one_event_is_refused_when_planned(spark: SparkSession) -> None:
+    frame = spark.sql("select timestamp_seconds(id) ts, id v, make_ym_interval(0, 1) m from range(3)")
+    asked = {
+        "NESTED_AGGREGATE|MISSING_GROUP_BY": TOP(F.sum("v")),
+        "aggregate": TOP("v", filter=F.sum("v") > 1),
+        "(?i)nondeterministic": TOP(F.rand()),
+        "(?i)generator": TOP(F.explode(F.array("v"))),
+        "(?i)window function": TOP(F.sum("v").over(SparkWindow.partitionBy("v"))),
+        "`r` reads m of type interval year to month, which Arrow cannot": TOP("m"),
+        "cannot return map": agg.define("mine", lift=dict, combine=max, returns="map<string,int>")("v"),
+    }
+    for words, aggregate in asked.items():
+        with pytest.raises(QueryError, match=words):
+            mt.windows(frame, time="ts").over(tumbling("10s")).agg(r=aggregate).plan(statistics=Statistics(rows=3))
 
 
 def test_a_column_without_order_is_refused(spark: SparkSession) -> None:

@@ -357,6 +357,20 @@ def test_split_gives_the_rows_of_each_window(spark: SparkSession, interpreted: N
             check_equal(rows, [row for row in wanted if row["window_id"] == name], ["window", "k_int"], name)
 
 
+def test_split_computes_no_other_window(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = frame_of(spark, draw_events(19, 60))
+    windows = (tumbling("15s"), tumbling("17s"), hopping("1m", slide="1s"))
+    q = mt.windows(frame, time="ts", keys="k_int").over(*windows).agg(n=agg.count())
+    swept = q.plan(strategy="arrow", statistics=FEW)
+    for plan in (swept, *(q.plan(strategy="spread", statistics=s) for s in (MANY, TINY))):
+        for name, rows in plan.run(split=True).items():
+            rows.explain()
+            told = capsys.readouterr().out
+            assert [window.id for window in windows if window.id in told] == [name]
+            # Panes would be grouped twice, and alone a tumbling window has each event once.
+            assert ("MapInArrow" in told) == (plan is swept and name.startswith("hopping"))
+
+
 @pytest.mark.parametrize("zone", ["America/New_York"])
 def test_the_sessions_zone_moves_nothing(spark: SparkSession, interpreted: None, zone: str) -> None:
     """Times without zone in the hour that New York skips, and times with one, as events, keys and values."""
@@ -380,24 +394,25 @@ def test_the_sessions_zone_moves_nothing(spark: SparkSession, interpreted: None,
 
 
 def test_columns_with_odd_names(spark: SparkSession, interpreted: None) -> None:
-    frame = (
-        frame_of(spark, draw_events(29, 60)).withColumn("a.b`c", F.col("k_int")).withColumn("window", F.col("v_byte"))
-    )
+    # Whatever is written as SQL must not have ${...}, which Spark takes for a variable's name.
+    odd = {"a.b`c": F.col("k_int"), "window": F.col("v_byte"), "${spark.app.name}": F.col("v_byte") % 2}
+    frame = frame_of(spark, draw_events(29, 60)).withColumns(odd)
     aggregates = {
         "x.y": agg.count("a.b`c"),
         "s`t": agg.sum("window"),
         "m": agg.median("v_byte"),
         "ä ö": agg.last("k_struct.b"),
     }
-    q = mt.windows(frame, time="TS", keys=["a.b`c", "k_struct.b"]).over(*WINDOWS[:3]).agg(**aggregates)
+    keys = ["a.b`c", "k_struct.b", "${spark.app.name}"]
+    q = mt.windows(frame, time="TS", keys=keys).over(*WINDOWS[:3]).agg(**aggregates)
     frames = planned(
         q, [("jvm", "auto", FEW), ("arrow", "auto", FEW), ("spread", "auto", FEW), ("spread", "auto", TINY)]
     )
-    names = ["id", "at", "k", "b", "x", "s", "m", "o"]
+    names = ["id", "at", "k", "b", "d", "x", "s", "m", "o"]
     found = together({name: frame.toDF(*names) for name, frame in frames.items()})
     wanted = found.pop("by hand")
     for name, rows in found.items():
-        check_equal(rows, wanted, names[:4], name)
+        check_equal(rows, wanted, names[:5], name)
 
 
 def test_keys_that_arrow_cannot_carry_stay_in_the_jvm(spark: SparkSession, interpreted: None) -> None:

@@ -230,6 +230,36 @@ def test_random_sets_of_queries(spark: SparkSession) -> None:
     frame.unpersist()
 
 
+@pytest.mark.parametrize("optimizer", ["auto", "none", "full", "weave", "finest", "triweave"])
+def test_frames_that_differ_in_names_alone_are_not_taken_for_one(spark: SparkSession, optimizer: Any) -> None:
+    raw = spark.sql("select timestamp_seconds(id) ts, id % 2 k, id low, id * 1000 high from range(20)")
+    queries = {}
+    for name in ("low", "high"):
+        of = mt.windows(
+            raw.withColumnRenamed(name, "v").withColumnRenamed("k", f"{name}_k"), time="ts", keys=f"{name}_k"
+        )
+        queries[name] = of.over(tumbling("10s"), tumbling("20s")).agg(top=agg.max("v"), n=agg.count())
+    plan = mt.plan(queries, optimizer=optimizer)
+    assert isinstance(plan, ManyPlan)
+    compare(plan, queries)
+    same = {name: mt.windows(raw.select("*"), time="ts").over(tumbling("10s")).agg(n=agg.count()) for name in "ab"}
+    together = mt.plan(same, optimizer="full")
+    assert isinstance(together, ManyPlan)
+    assert len(together.trees) == 1
+
+
+def test_streams_that_differ_in_names_alone_are_not_taken_for_one(spark: SparkSession, tmp_path: Path) -> None:
+    source = read(spark, write(tmp_path / "in", []))
+    queries = {
+        name: mt.windows(source.withColumnRenamed(name, "x"), time="ts", watermark="15s")
+        .over(tumbling("20s"))
+        .agg(top=agg.max("x"))
+        for name in ("v", "i")
+    }
+    with pytest.raises(QueryError, match="v and i are over different streams"):
+        mt.plan(queries)
+
+
 def test_queries_over_one_stream(spark: SparkSession, tmp_path: Path) -> None:
     source = read(spark, write(tmp_path / "in", events_of(41, 30)[:4]))
     of = mt.windows(source, time="ts", keys="k", watermark="15s")

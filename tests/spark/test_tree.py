@@ -179,7 +179,7 @@ def test_starts_by_definition(spark: SparkSession) -> None:
         tried += 1
         offsets = relation.starts(child, parent)
         on_grid = begins.where(f"pmod(id - {parent.offset}, {parent.slide}) = 0")
-        found = with_starts(on_grid, on_grid["id"], child, offsets, parent.slide, "start").collect()
+        found = with_starts(on_grid, "id", child, offsets, parent.slide, "start").collect()
         assert sorted(tuple(row) for row in found) == sorted(
             (s, s - o)
             for s in range(-60, 60)
@@ -192,7 +192,7 @@ def test_starts_by_definition(spark: SparkSession) -> None:
 def test_starts_from_a_step_prime_to_the_slide(spark: SparkSession) -> None:
     begins = spark.range(-40, 40)
     for offsets, window in [((0, 3, 6, 9, 12), Window(14, 5, 2)), (tuple(range(1, 40, 4)), Window(40, 6, 1))]:
-        found = with_starts(begins, begins["id"], window, offsets, 1, "start").collect()
+        found = with_starts(begins, "id", window, offsets, 1, "start").collect()
         assert sorted(tuple(row) for row in found) == sorted(
             (s, s - o) for s in range(-40, 40) for o in offsets if (s - o - window.offset) % window.slide == 0
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import muntin
-from muntin.commands.bench_all import bench_all
+from muntin.commands.bench_all import bench_all, writable
 from muntin.commands.exit_codes import exits
 from muntin.commands.fit import for_terminal
 from muntin.errors import MuntinError
@@ -96,7 +96,7 @@ def bench(
 
     NAME may be `all`: every benchmark in turn, each in a process of its own, and one page, index.html, with the tables
     and figures of the papers beside what was found. Reports that are there already are kept, so that it can be broken
-    off and gone on with.
+    off and gone on with; table1 to table4, which take an hour or more, go on where they were.
     """
     registry = _registry()
     known: dict[str, str] = dict(registry.BENCHMARKS)
@@ -122,7 +122,9 @@ def bench(
         raise MuntinError(msg)
     start = time.monotonic()
     given = _options(registry, name, events=events, sets=sets, data=data)
-    report = registry.benchmark(name)(quick=quick, track=_track, **given)
+    writable(out)
+    kept = {"keep": out} if registry.keeps(name) else {}
+    report = registry.benchmark(name)(quick=quick, track=_track, **given, **kept)
     writer, stamps = importlib.import_module("bench.report"), importlib.import_module("bench.stamp")
     options = given | ({"data": stamps.named(data)} if data else {})
     stamp = stamps.Stamp(quick, options, round(time.monotonic() - start, 2))

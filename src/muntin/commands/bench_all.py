@@ -32,7 +32,7 @@ def bench_all(
     steps, runs, *_ = (importlib.import_module(f"bench.evidence.{name}") for name in ("steps", "runs", "page", "html"))
     chosen = steps.chosen(only, skip)
     asked = runs.Asked(out, quick, again, data)
-    _writable(out)
+    writable(out)
     found: list[Any] = []
     try:
         with _ended_in_order(), _progress(sum(map(_weight, chosen))) as show:
@@ -60,7 +60,7 @@ def _weight(step: Any) -> int:
     return max(1, int(step.budget))
 
 
-def _writable(out: Path) -> None:
+def writable(out: Path) -> None:
     """See to the folder first, because it would be a pity to find out afterwards."""
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,8 +82,8 @@ if TYPE_CHECKING:
     "-i",
     multiple=True,
     metavar="NAME=PATH",
-    help="Where the input that the query calls NAME is: a file or folder of parquet, csv (with a header line), json "
-    "(one record a line) or delta.",
+    help="Where the input that the query calls NAME is: a file, a folder or a pattern (events/*.csv, in quotes) of "
+    "parquet, csv (with a header line), json (one record a line) or delta.",
 )
 @click.option("--output", "-o", metavar="PATH", help="The folder that the result goes to.")
 @click.option(
@@ -146,7 +146,7 @@ def run(
         target = None if dry_run else _target(output, form, mode == "overwrite", source)
     if "delta" in (source.format, target and target.format):
         conf = with_delta(conf)
-    with session(master, conf) as spark:
+    with _tidied(target if job is None else None), session(master, conf) as spark:
         if job is not None:
             with _failures(query, MuntinError):
                 stream(spark, job, as_data=as_data)
@@ -230,16 +230,12 @@ def parse_setting(text: str) -> tuple[str, str]:
 
 def _asked(spark: SparkSession, text: str, source: Source, target: Target | None, when: str | None) -> Query:
     """Bind the query to its input, and refuse what cannot be written: before any job over the events."""
-    from muntin.spark.bound import bind
-    from muntin.spark.execute import shown
-    from muntin.spark.native import native
-
     if target is not None and local_path(target.path) is None and not target.overwrite and is_there(spark, target.path):
         raise MuntinError(exists(target.path))
     # In capitals no name is that of one of `sql`'s own parameters.
     query = sql(text, time=when, watermark=None, **{source.name.upper(): read(spark, source)})
     if target is not None:
-        writable(shown(query, native(bind(query))), target.format)
+        writable(query.native(), target.format)
     return query
 
 
@@ -290,6 +286,21 @@ def _observed(plan: TablePlan, frame: DataFrame) -> tuple[DataFrame, Any]:
     observation = Observation()
     ids = [window.id for window in plan.query.windows]
     return frame.observe(observation, *counts(frame.columns, plan.query.outputs, ids)), observation
+
+
+@contextmanager
+def _tidied(target: Target | None) -> Iterator[None]:
+    """Take away the empty folder that Spark leaves of a write that failed: the next run would find the output there."""
+    place = None if target is None else local_path(target.path)
+    new = place is not None and not place.exists()
+    try:
+        yield
+    except BaseException:
+        if new and place is not None:
+            # Only if it is empty: what somebody else wrote there meanwhile is theirs.
+            with suppress(OSError):
+                place.rmdir()
+        raise
 
 
 @contextmanager

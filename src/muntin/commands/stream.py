@@ -16,7 +16,7 @@ from muntin.commands.stream_manifest import NEW, Manifest, as_options, refuse_co
 from muntin.commands.stream_progress import COUNTED, Streamed, Totals, as_dict, as_text, counts, live
 from muntin.errors import MuntinError, RunError
 from muntin.from_sql import sql
-from muntin.spark.files import READ, WRITE, is_there, local_path, read, writable
+from muntin.spark.files import READ, WRITE, is_there, local_path, read, spark_path, writable
 from muntin.spark.progress import waiting
 from muntin.spark.reason import first_and_root, own_words
 from muntin.stream_plan import StreamPlan
@@ -87,7 +87,7 @@ def events(spark: SparkSession, source: Source, schema: StructType, files: int |
     reader = spark.readStream.format(source.format).options(**READ[source.format])
     # A delta table knows its columns, and takes none from outside.
     reader = reader if source.format == "delta" else reader.schema(schema)
-    return (reader if files is None else reader.option("maxFilesPerTrigger", files)).load(source.path)
+    return (reader if files is None else reader.option("maxFilesPerTrigger", files)).load(spark_path(source))
 
 
 def _start(spark: SparkSession, job: Job, plan: StreamPlan, schema: StructType) -> StreamingQuery:

@@ -34,6 +34,8 @@ class WindowQuery:
     watermark: int | None = None
     having: str | None = None
     outputs: tuple[tuple[str, str], ...] | None = None
+    origins: tuple[tuple[str, str | None], ...] = ()
+    """Of the time and keys that were derived: the columns of the events that tell the same, None where none does."""
 
     def __post_init__(self) -> None:
         window_set(self.windows)
@@ -85,7 +87,7 @@ def _check_names(time: str, keys: Sequence[str], aggregates: Sequence[str]) -> N
     for what, names in (("key", keys), ("aggregate", aggregates)):
         for name in names:
             if not isinstance(name, str) or not name:
-                msg = f"a {what} needs a name, got {name!r}"
+                msg = f"{'an' if what == 'aggregate' else 'a'} {what} needs a name, got {name!r}"
                 raise QueryError(msg)
             if name.lower() in (WINDOW_ID, WINDOW):
                 rename = "rename the column first" if what == "key" else "choose another name"

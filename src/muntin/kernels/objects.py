@@ -310,15 +310,18 @@ class _Leaving:
         aggregates = self._work.aggregates
         found = [self._results] if len(aggregates) == 1 else list(zip(*self._results, strict=True))
         results = [pa.array(part, how.result) for part, how in zip(found, aggregates, strict=True)]
-        at = np.repeat(np.arange(len(counts)), counts)
-        within = np.arange(self.rows) - np.repeat(np.cumsum(counts) - counts, counts)
-        starts = starts[at] + within * slides[numbers[at]]
-        keys, rows = pa.array(units[at]), pa.array(at)
-        columns = [
-            pa.array(numbers[at].astype(np.int32)),
-            pa.array(starts),
-            *(column.take(keys) for column in self._keys),
-            *(column.take(rows) for column in results),
-        ]
+        ends = np.cumsum(counts)
+        # A gap lets a window of a day by the second leave 86,400 times: runs are written out a batch at a time.
+        for start in range(0, self.rows, LEAVE):
+            each = np.arange(start, min(start + LEAVE, self.rows))
+            at = np.searchsorted(ends, each, side="right")
+            within = each - (ends[at] - counts[at])
+            keys, rows = pa.array(units[at]), pa.array(at)
+            columns = [
+                pa.array(numbers[at].astype(np.int32)),
+                pa.array(starts[at] + within * slides[numbers[at]]),
+                *(column.take(keys) for column in self._keys),
+                *(column.take(rows) for column in results),
+            ]
+            yield from leaving(columns)
         self._runs, self._results, self.rows = [], [], 0
-        yield from leaving(columns)

@@ -70,6 +70,10 @@ class Manager:
         buckets: int | None = None,
     ) -> None:
         self._events = declare(stream, time=time, keys=keys, watermark=watermark)
+        if self._events.covered is not None:
+            taken = ", ".join(repr(key) for key in self._events.keys if key in self._events.covered.made)
+            msg = f"the key {taken} is an expression named like a column, which queries may read: give it another name"
+            raise ManagerError(msg)
         if not stream.isStreaming:
             msg = (
                 "a manager's queries come and go while a stream runs, and this DataFrame is a table: "

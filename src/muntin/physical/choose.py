@@ -72,7 +72,9 @@ def choose(
         seconds = sum(step.estimate.seconds for step in joined) + (apart - 1) * whole.join(every).seconds
         weighed.append(_Weighed(seconds, joined, candidates))
     best = min(weighed, key=lambda found: found.seconds)
-    native = whole.native(every).seconds
+    native = sum(price([group]).gathered(every).seconds for group in groups if group.custom)
+    given = [group for group in groups if not group.custom]
+    native += price(given).native(every).seconds if given else 0.0
     return PhysicalPlan(tuple(best.steps), tuple(best.candidates), statistics, constants.source, best.seconds, native)
 
 
@@ -108,7 +110,7 @@ def _together(groups: Sequence[Group], why: str, *, shareable: bool) -> Group:
         heavy=sum(group.heavy for group in groups),
         distinct=sum(group.distinct for group in groups),
         sorts=any(group.sorts for group in groups),
-        holds=any(group.holds for group in groups),
+        holds=sum(group.holds for group in groups),
         folds=sum(group.folds for group in groups),
     )
 

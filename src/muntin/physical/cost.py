@@ -22,6 +22,8 @@ _MILLI: Final = 1e-3
 _NODE: Final = 1.25
 # Microseconds that an event takes longer to be read from text, five columns of CSV: it is parsed for each branch anew.
 _TEXT: Final = 1.2
+# And one that was shuffled or sorted before: where Spark does not do all of that again, each branch reads the shuffle.
+_SHUFFLED: Final = 0.4
 # Milliseconds that Spark plans and compiles for each window that `window()` copies an event for, beyond a few, whatever
 # the number of events: 0.1 s for 60-fold overlap, 0.55 s for 240-fold, 4 to 7 s for 1,440-fold.
 _PROJECTION: Final = 2.5
@@ -260,7 +262,8 @@ class Prices:
 
     @property
     def _scan(self) -> float:
-        return self.constants.scan + (_TEXT if self.statistics.text else 0.0)
+        read = _TEXT if self.statistics.text else 0.0 if self.statistics.seen else _SHUFFLED
+        return self.constants.scan + read
 
     @property
     def _more(self) -> float:

@@ -31,9 +31,13 @@ class Statistics:
     """How many different values, each with its keys, an exact distinct count meets: of several, the most."""
     text: bool = False
     """Whether events are read from text, CSV or JSON, which takes longer."""
+    seen: bool = True
+    """Whether keys and span are known, and not only assumed."""
+    hot: float = 0.0
+    """The share of events that the most frequent key has."""
 
     def __post_init__(self) -> None:
-        for name, least in (("rows", 0), ("keys", 1), ("span", 0), ("items", 1)):
+        for name, least in (("rows", 0), ("keys", 1), ("span", 0), ("items", 1), ("hot", 0)):
             value = getattr(self, name)
             if name == "items" and value is None:
                 continue
@@ -73,6 +77,8 @@ class Statistics:
         return min(there * full, self.rows * size / slide)
 
     def __repr__(self) -> str:
+        if not self.seen:
+            return f"perhaps {self.rows:,.0f} events ({self.how})"
         keys = f"{self.keys:,.0f} key{'' if self.keys == 1 else 's'}"
         items = "" if self.items is None else f" with {self.items:,.0f} distinct value{'' if self.items == 1 else 's'}"
         read = ", read from text" if self.text else ""

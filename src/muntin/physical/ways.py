@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 BUCKET: Final = 16
 # So many buckets for each core: enough to share work evenly.
 SPREAD: Final = 32
-# Of aggregates that hold values, so many copies may be in memory at once; by hand there is one window at a time.
+# Of aggregates that hold values, so many numbers may be in memory at once; by hand there is one window at a time.
 HELD: Final = 8_000_000
 # From so many keys on, keys alone share the work.
 MANY_KEYS: Final = 64
@@ -49,10 +49,13 @@ class Group:
     """Whether all that comes back from Python are numbers, so that several windows may share a row."""
     sorts: bool = False
     """Whether Spark groups by sorting, for there are partials that it cannot change in place."""
-    holds: bool = False
-    """Whether Spark keeps values of the events in memory for each group, as a median and a list need them."""
+    holds: int = 0
+    """Of how many numbers the room is that a copy of an event takes in memory until its window is done: a median and a
+    list need the values of all events."""
     folds: int = 0
     """How many of the heavy parts are merged even by hand, because the rows are partials and not events."""
+    grows: bool = False
+    """Whether partials grow with the events in them, as lists do."""
 
 
 class Offer(NamedTuple):
@@ -73,8 +76,11 @@ def offers(
     """
     found = {"native": _native(windows, group, prices)}
     if group.custom:
-        objects = prices.objects(windows).seconds
-        found["python"] = Offer(objects, lambda: [_objects(windows, group, prices)])
+        if group.columnar:
+            objects = prices.objects(windows).seconds
+            found["python"] = Offer(objects, lambda: [_objects(windows, group, prices)])
+        else:
+            found["python"] = Offer(float("inf"), None, "keys of a type that Arrow cannot take and give back as it was")
         return found
     found["spread"] = _spread(windows, group, prices, wanted)
     if not group.shareable:
@@ -82,6 +88,9 @@ def offers(
             found["distinct"] = Offer(prices.firsts(windows).seconds, lambda: [_firsts(windows, group, prices)])
         refused = dict.fromkeys(("jvm", "arrow"), Offer(float("inf"), None, group.why))
         return found | refused
+    if wanted == "auto" and not prices.statistics.seen:
+        # What partials save rests on how many keys there are and how long the events span.
+        return found | dict.fromkeys(("jvm", "arrow"), Offer(float("inf"), None, "the events were not looked at"))
     if group.columnar:
         found["arrow"] = _swept(windows, group, prices)
         found |= _mixed(windows, group, forest, prices)
@@ -103,9 +112,10 @@ def _spread(windows: tuple[Window, ...], group: Group, prices: Prices, wanted: s
     how = "one scan, and one group by of all windows: each event is copied to every interval that holds it"
     reason = f"{group.why}; {how}" if group.why else how
     offer = Offer(straight.seconds, lambda: [Step("spread", group.names, windows, straight, reason)])
-    if group.holds and wanted != "spread" and prices.copies(windows) > HELD:
+    if group.holds and wanted != "spread" and prices.copies(windows) * group.holds > HELD:
         offer = Offer(float("inf"), None, "the values of all windows at once might not fit in memory")
-    if not group.shareable:
+    if not group.shareable or group.grows:
+        # The pane of a list has all its values: copied, these take as much room, and are merged besides.
         return offer
     by_panes = prices.spread(windows, panes=True)
     if by_panes.seconds >= offer.seconds:
@@ -199,7 +209,7 @@ def _bucket(windows: Sequence[Window], prices: Prices) -> int | None:
 
 
 def coarse(windows: Sequence[Window], width: int, statistics: Statistics, constants: Constants) -> int | None:
-    """Choose how many panes make a coarse bucket; None where there are keys enough to share the work.
+    """Choose how many panes make a coarse bucket; None where there are keys enough, and alike, to share the work.
 
     >>> from muntin import tumbling
     >>> from muntin.physical.constants import Constants
@@ -207,8 +217,10 @@ def coarse(windows: Sequence[Window], width: int, statistics: Statistics, consta
     >>> day = Statistics(rows=1e6, span=86_400_000_000)
     >>> coarse([tumbling("1m")], 60_000_000, day, Constants())
     23
+    >>> [coarse([tumbling("1m")], 60_000_000, Statistics(1e6, 1e4, hot=hot), Constants()) for hot in (0.1, 0.6)]
+    [None, 16]
     """
-    if statistics.keys >= MANY_KEYS:
+    if statistics.keys >= MANY_KEYS and statistics.hot * constants.cores <= 1:
         return None
     longest = max(window.range for window in windows) // width
     even = int(statistics.span // width / (SPREAD * max(constants.cores, 1))) + 1

@@ -14,9 +14,10 @@ from pyspark.sql import types as T
 from muntin.declare.query import RESERVED
 from muntin.duration import format_duration
 from muntin.errors import QueryError
+from muntin.spark.custom import check_custom
 from muntin.spark.reason import reason
 from muntin.spark.recipes.catalog import known, recipe
-from muntin.spark.recipes.coding import crosses, ntz_from_micros, ntz_micros, sorts
+from muntin.spark.recipes.coding import crosses, ntz_from_micros, ntz_micros, ntz_of, sorts
 from muntin.spark.recipes.part import Input
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 # By this entry of a column's metadata, the watermark's delay in ms, Spark knows the time of a stream's events.
 WATERMARK: Final = "spark.watermarkDelayMs"
+# What Spark calls the column with a file's path, name, size and time.
+_FILE: Final = "_metadata"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +48,10 @@ class Clock:
         """The time of an event in microseconds since 1970, in UTC or, without zone, by its own clock."""
         return ntz_micros(self.time) if self.ntz else F.unix_micros(self.time)
 
-    def window(self, start: Column, end: Column) -> Column:
-        """Make a window's struct from microseconds."""
-        return F.struct(self.instant(start).alias("start"), self.instant(end).alias("end"))
+    def window(self, start: str, end: str) -> str:
+        """Make a window's struct from microseconds, as SQL."""
+        times = [ntz_of(micros) if self.ntz else f"timestamp_micros({micros})" for micros in (start, end)]
+        return f"named_struct('start', {times[0]}, 'end', {times[1]})"
 
     def instant(self, micros: Column) -> Column:
         """Make a time of the events' own type from microseconds."""
@@ -69,6 +73,8 @@ class Bound(Clock):
     custom: dict[str, tuple[Input, ...]]
     types: dict[str, tuple[str, ...]]
     """The types of the columns that each aggregate reads."""
+    filters: dict[str, str]
+    """Of aggregates that have one, a text that tells their filter apart."""
 
     @property
     def keys(self) -> list[Column]:
@@ -97,26 +103,32 @@ class Bound(Clock):
 
 def bind(query: WindowQuery) -> Bound:
     """Find a query's columns in its DataFrame; a clear error before any job starts."""
-    _check_columns(query, query.source.columns)
-    source = watermarked(query.source, query.time, query.watermark)
+    _check_columns(query)
+    source = watermarked(_with_file(query), query.time, query.watermark)
     clock = clock_of(source, query.time)
     micros = clock.micros
     recipes: dict[str, Recipe] = {}
     custom: dict[str, tuple[Input, ...]] = {}
     kept_keys = [T.StructField(name, group_type(source, name, f"the key {name!r}")) for name in query.keys]
     types: dict[str, tuple[str, ...]] = {}
+    filters: dict[str, str] = {}
     tokens = _Tokens(source)
     for name, aggregate in query.aggregates:
         inputs, kept = _inputs(source, name, aggregate, tokens)
+        if kept is not None:
+            filters[name] = aggregate.filter if isinstance(aggregate.filter, str) else tokens.of(kept)
         types[name] = tuple(value.type.simpleString() for value in inputs) if aggregate.columns else ()
         if known(aggregate.function.name):
             recipes[name] = recipe(name, aggregate, inputs, micros, kept)
         else:
-            _check_returns(name, aggregate)
+            check_custom(name, aggregate.function, inputs)
             custom[name] = tuple(inputs)
-    _check_results(source, {name: found.native for name, found in recipes.items()})
+    results = {name: found.native for name, found in recipes.items()}
+    # What a user's function reads must be of one event, as what Spark's own aggregates read.
+    results |= {name: F.collect_list(F.struct(*(v.column for v in inputs))) for name, inputs in custom.items()}
+    _check_results(source, results)
     events = source.where(clock.time.isNotNull())
-    return Bound(clock.time, clock.ntz, query, events, T.StructType(kept_keys), recipes, custom, types)
+    return Bound(clock.time, clock.ntz, query, events, T.StructType(kept_keys), recipes, custom, types, filters)
 
 
 def watermarked(source: DataFrame, time: str, delay: int | None) -> DataFrame:
@@ -145,10 +157,11 @@ def watermark_of(source: DataFrame, time: str) -> int | None:
 
 def clock_of(source: DataFrame, time: str) -> Clock:
     """Find the time of events; refuse a column that is no timestamp."""
-    kind = _type_of(source, time, f"the time column {time!r}")
+    what = "the time" if time.startswith(RESERVED) else f"the time column {time!r}"
+    kind = _type_of(source, time, what)
     if not isinstance(kind, (T.TimestampType, T.TimestampNTZType)):
         msg = (
-            f"the time column {time!r} is of type {kind.simpleString()}: windows need a timestamp. "
+            f"{what} is of type {kind.simpleString()}: windows need a timestamp. "
             f"{_HOW_TO_TIME.get(type(kind), 'Cast it first')}"
         )
         raise QueryError(msg)
@@ -158,7 +171,8 @@ def clock_of(source: DataFrame, time: str) -> Clock:
 def group_type(source: DataFrame, name: str, what: str) -> T.DataType:
     """Find the type of a column to group by; refuse one that Spark cannot."""
     kind = _type_of(source, name, what)
-    if isinstance(kind, (T.MapType, T.VariantType)):
+    # Deep within a key Spark groups by a map, but not by a variant.
+    if isinstance(kind, T.MapType) or "variant" in kind.simpleString():
         msg = f"{what} is of type {kind.simpleString()}, which Spark cannot group by. Take a field of it"
         raise QueryError(msg)
     return kind
@@ -180,29 +194,59 @@ _HOW_TO_TIME = {
 }
 
 
-def _check_columns(query: WindowQuery, columns: list[str]) -> None:
+def _check_columns(query: WindowQuery) -> None:
     names = [("the time column", query.time), *(("the key", key) for key in query.keys)]
     for name, aggregate in query.aggregates:
         names += [(f"`{name}` reads", column) for column in aggregate.columns if isinstance(column, str)]
-    for column in columns:
+    for column in query.source.columns:
         # A query in SQL has such columns of muntin's own, among them the time, and its input was looked at before.
         if column.lower().startswith(RESERVED) and not query.time.startswith(RESERVED):
             msg = f"the DataFrame has a column {column!r}: names that begin with {RESERVED!r} are reserved, rename it"
             raise QueryError(msg)
-    find_columns(names, columns)
+    find_columns(names, query.source)
 
 
-def find_columns(names: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:
+def _with_file(query: WindowQuery) -> DataFrame:
+    """Give events the column that tells of their file, where the query reads it.
+
+    Spark keeps it hidden, finds it all the same, and loses it below `window()`.
+    """
+    frame: DataFrame = query.source
+    aggregates = [aggregate for _, aggregate in query.aggregates]
+    read = [*query.keys, *(part for a in aggregates for part in (*a.columns, a.filter) if part is not None)]
+    if _FILE in map(str.lower, frame.columns) or not any(_FILE in str(part) for part in read):
+        return frame
+    try:
+        shown = frame.withColumn(_FILE, F.col(_FILE))
+        _ = shown.schema
+    except AnalysisException:
+        # Of no file, or of two that were joined: the column that the query reads is another, or is not there.
+        return frame
+    return shown
+
+
+def find_columns(names: Sequence[tuple[str, str]], frame: DataFrame) -> None:
     """Refuse names, each with what it stands for, that no column has."""
+    columns = frame.columns
     there = {column.lower() for column in columns}
     for role, name in names:
         # A path into a struct is left to Spark: only its root is looked for.
-        if name.lower() in there or name.split(".")[0].strip("`").lower() in there:
+        if name.lower() in there or name.split(".")[0].strip("`").lower() in there or _qualified(frame, name):
             continue
         near = get_close_matches(name, columns, 1, 0.6)
         hint = f"did you mean {near[0]!r}? " if near else ""
         msg = f"{role} {name!r}: there is no such column; {hint}The DataFrame has {', '.join(columns)}"
         raise QueryError(msg)
+
+
+def _qualified(frame: DataFrame, name: str) -> bool:
+    """Tell whether a name is that of a joined frame's alias and of a column there."""
+    if "." not in name:
+        return False
+    try:
+        return len(frame.select(name).columns) == 1
+    except (AnalysisException, ParseException):
+        return False
 
 
 class _Tokens:
@@ -233,7 +277,7 @@ def _inputs(source: DataFrame, name: str, aggregate: Aggregate, tokens: _Tokens)
     given, kept = aggregate.filter, None
     if given is not None:
         what = f"`{name}`: the filter {given!r}" if isinstance(given, str) else f"`{name}`: the filter"
-        kept = _condition(given, name)
+        kept = condition(given, name)
         kind = _type_of(source, kept, what)
         if not isinstance(kind, T.BooleanType):
             msg = f"`{name}`: the filter is of type {kind.simpleString()}, not a condition. Compare it with something"
@@ -250,7 +294,8 @@ def _inputs(source: DataFrame, name: str, aggregate: Aggregate, tokens: _Tokens)
     return found, kept
 
 
-def _condition(given: object, name: str) -> Column:
+def condition(given: object, name: str) -> Column:
+    """Take an aggregate's filter as an expression."""
     if isinstance(given, Column):
         return given
     if not isinstance(given, str):
@@ -295,18 +340,3 @@ def _refusal(source: DataFrame, results: dict[str, Column]) -> Exception | None:
 
 def _text(column: Column) -> str:
     return str(column).removeprefix("Column<'").removesuffix("'>")
-
-
-def _check_returns(name: str, aggregate: Aggregate) -> None:
-    function = aggregate.function
-    if not function.returns:
-        msg = (
-            f"`{name}`: Spark must know the type that `{function.name}` returns. "
-            f"Define it with returns=, for example agg.define('{function.name}', ..., returns='double')"
-        )
-        raise QueryError(msg)
-    try:
-        T.DataType.fromDDL(function.returns)
-    except (AnalysisException, ParseException) as error:
-        msg = f"`{name}`: {function.returns!r} is no type of Spark's. Write for example 'double' or 'array<string>'"
-        raise QueryError(msg) from error

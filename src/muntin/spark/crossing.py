@@ -72,27 +72,27 @@ def keys_back(bound: Bound) -> list[Column]:
 
 def identified(clock: Clock, windows: Sequence[Window], grid: Grid) -> list[Column]:
     """Give windows that came back their ids and times."""
-    start = grid.start(F.col(START))
-    window = clock.window(start, start + looked_up(f"{window.range}L" for window in windows))
+    start = grid.start(START)
+    window = clock.window(start, f"{start} + {looked_up(f'{window.range}L' for window in windows)}")
     ids = [window.id for window in windows]
     if all(map(_PLAIN.fullmatch, ids)):
-        called = looked_up(f"'{name}'" for name in ids)
+        called = F.expr(looked_up(f"'{name}'" for name in ids))
     else:
         called = F.get(F.array(*map(F.lit, ids)), F.col(NUMBER))
-    return [called.alias(WINDOW_ID), window.alias(WINDOW)]
+    return [called.alias(WINDOW_ID), F.expr(window).alias(WINDOW)]
 
 
-def looked_up(texts: Iterable[str]) -> Column:
-    """Find what belongs to a window's number: as SQL, because each column of its own is a dozen messages to the JVM."""
-    return F.expr(f"get(array({', '.join(texts)}), {NUMBER})")
+def looked_up(texts: Iterable[str]) -> str:
+    """Find what belongs to a window's number, as SQL."""
+    return f"get(array({', '.join(texts)}), {NUMBER})"
 
 
-def timed(clock: Clock, grid: Grid) -> Column:
+def spanned(clock: Clock, grid: Grid) -> Column:
     """Give a window that came back with its range its times."""
-    return clock.window(grid.start(F.col(START)), grid.start(F.col(START) + F.col(RANGE)))
+    return F.expr(clock.window(grid.start(START), grid.start(f"({START} + {RANGE})"))).alias(WINDOW)
 
 
-def last_buckets(pane: Column, coarse: int, reach: int) -> Column:
+def last_buckets(pane: str, coarse: int, reach: int) -> Column:
     """List the coarse buckets of the last panes of windows that hold a pane: its own and, near its end, the next."""
-    own, last = floor_div(pane, coarse), floor_div(pane + (reach - 1), coarse)
-    return F.when(own == last, F.array(own)).otherwise(F.sequence(own, last))
+    own, last = floor_div(pane, coarse), floor_div(f"({pane} + {reach - 1}L)", coarse)
+    return F.expr(f"IF({own} = {last}, array({own}), sequence({own}, {last}))")

@@ -7,6 +7,7 @@ import decimal
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -64,7 +65,7 @@ def custom(bound: Bound, names: Sequence[str], windows: Sequence[Window], grid: 
     units = [F.col(name) for name in key_names(bound)]
     if coarse is not None:
         reach = max(window.range for window in counted)
-        rows = rows.withColumn(BUCKET, F.explode(last_buckets(grid.pane(F.col(_MICROS)), coarse, reach)))
+        rows = rows.withColumn(BUCKET, F.explode(last_buckets(grid.pane(_MICROS), coarse, reach)))
         units.append(F.col(BUCKET))
     rows = rows.select(*units, _MICROS, *inputs.names)
     rows = rows.repartition(*units) if units else rows.repartition(1)
@@ -127,7 +128,7 @@ def _aggregate(
         "readers": tuple(_reader(value.type) for value in inputs),
         "fit": fit,
         "result": result,
-        "kept": None if kept is None else columns.place(kept, f"filter {kept}", filter=True),
+        "kept": None if kept is None else columns.place(kept, f"filter {bound.filters[name]}", filter=True),
     }
     return function, places, fields
 
@@ -138,18 +139,38 @@ def object_aggregate(bound: Bound, name: str, columns: ObjectColumns) -> ObjectA
     return ObjectAggregate(**fields, resort=not function.commutative)
 
 
-def _inputs(bound: Bound, name: str) -> tuple[Input, ...]:
-    """Take the columns that a user's aggregate reads: none, where it takes none."""
-    function = dict(bound.query.aggregates)[name].function
-    inputs = bound.custom[name][: function.arity]
-    for value in inputs:
+def check_custom(name: str, function: AggregateFunction, inputs: Sequence[Input]) -> None:
+    """Refuse a user's aggregate whose result has no type for Spark, or that reads what Python cannot be given."""
+    if not function.returns:
+        msg = (
+            f"`{name}`: Spark must know the type that `{function.name}` returns. "
+            f"Define it with returns=, for example agg.define('{function.name}', ..., returns='double')"
+        )
+        raise QueryError(msg)
+    try:
+        returns = T.DataType.fromDDL(function.returns)
+    except (AnalysisException, ParseException) as error:
+        msg = f"`{name}`: {function.returns!r} is no type of Spark's. Write for example 'double' or 'array<string>'"
+        raise QueryError(msg) from error
+    _result(returns)
+    for value in inputs[: function.arity]:
+        if _holds(value.type, T.YearMonthIntervalType):
+            msg = (
+                f"`{name}` reads {value.token} of type {value.type.simpleString()}, which Arrow cannot give to Python. "
+                "Take its months as a number"
+            )
+            raise QueryError(msg)
         if not _ordered(value.type):
             msg = (
                 f"`{name}` reads {value.token} of type {value.type.simpleString()}, and events of one time go in "
                 "order of their values, which this type has none of. Take a field of it, or map_entries(...)"
             )
             raise QueryError(msg)
-    return inputs
+
+
+def _inputs(bound: Bound, name: str) -> tuple[Input, ...]:
+    """Take the columns that a user's aggregate reads: none, where it takes none."""
+    return bound.custom[name][: dict(bound.query.aggregates)[name].function.arity]
 
 
 def _kept(given: object) -> Column | None:
@@ -167,6 +188,14 @@ def _ordered(kind: T.DataType) -> bool:
     if isinstance(kind, T.StructType):
         return all(_ordered(field.dataType) for field in kind.fields)
     return not isinstance(kind, (T.MapType, T.VariantType, T.CalendarIntervalType))
+
+
+def _holds(kind: T.DataType, wanted: type[T.DataType]) -> bool:
+    if isinstance(kind, T.ArrayType):
+        return _holds(kind.elementType, wanted)
+    if isinstance(kind, T.StructType):
+        return any(_holds(field.dataType, wanted) for field in kind.fields)
+    return isinstance(kind, wanted)
 
 
 def _evaluate(function: AggregateFunction) -> Callable[[list[Row]], Any]:

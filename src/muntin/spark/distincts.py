@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from muntin.errors import QueryError
 from muntin.spark.bound import clock_of, field, find_columns, group_type
 from muntin.spark.crossing import NUMBER, START, identified, in_panes, key_names, keys_back
-from muntin.spark.panes import PANE, Grid, floor_div
+from muntin.spark.panes import MICROS, PANE, Grid, floor_div, timed
 from muntin.spark.recipes.coding import sorts
 from muntin.window.slices import common_measure
 
@@ -38,7 +38,7 @@ def listed(
 ) -> DataFrame:
     """List the distinct items of each window and key."""
     roles = [*(("the key", name) for name in keys), *(("the item", name) for name in items)]
-    find_columns([("the time column", time), *roles], source.columns)
+    find_columns([("the time column", time), *roles], source)
     clock = clock_of(source, time)
     for role, name in roles:
         kind = group_type(source, name, f"{role} {name!r}")
@@ -51,11 +51,12 @@ def listed(
     grid = Grid(width, windows[0].offset % width)
     marks = {f"_mt_x{place}": name for place, (_, name) in enumerate(roles)}
     taken = [field(source, name).alias(mark) for mark, name in marks.items()]
-    rows = source.where(clock.time.isNotNull()).select(*taken, grid.pane(clock.micros).alias(PANE))
+    rows = source.where(clock.time.isNotNull()).select(*taken, clock.micros.alias(MICROS))
+    rows = rows.select(*marks, F.expr(grid.pane()).alias(PANE))
     back = F.concat(*(_back(window, number, of) for number, window in enumerate(in_panes(windows, grid))))
     found = _appearances(rows, list(marks)).select(*marks, PANE, F.explode(back).alias(_EACH))
     number = F.pmod(F.col(_EACH), F.lit(of)).cast("int")
-    start = F.col(PANE) - floor_div(F.col(_EACH), of)
+    start = F.expr(f"{PANE} - {floor_div(_EACH, of)}")
     return found.select(*marks, number.alias(NUMBER), start.alias(START)).select(
         *identified(clock, windows, grid), *(F.col(mark).alias(name) for mark, name in marks.items())
     )
@@ -100,7 +101,7 @@ def _values(bound: Bound, values: Mapping[str, str], grid: Grid) -> DataFrame:
         item = bound.recipes[name].item
         assert item is not None, f"{name} does not count distinct values"
         items.append(item.alias(value))
-    rows = bound.events.select(*keys, *items, grid.pane(bound.micros).alias(PANE))
+    rows = timed(bound).select(*keys, *items, F.expr(grid.pane()).alias(PANE))
     if len(values) == 1:
         return rows
     # A row for each value, which the others do not tell apart.

@@ -11,6 +11,7 @@ from muntin.declare.query import WINDOW, WINDOW_ID
 from muntin.spark.distincts import counted
 from muntin.spark.native import native
 from muntin.spark.panes import Grid, quoted
+from muntin.spark.recipes.coding import joins
 from muntin.spark.spread import spread
 from muntin.spark.sweep import sweep
 from muntin.spark.tree import tree
@@ -64,8 +65,10 @@ def _step(bound: Bound, step: Step) -> DataFrame:
 
 
 def _beside(bound: Bound, frames: list[DataFrame]) -> DataFrame:
-    """Join what was computed apart: every part has a row for each window and key with an event, so none is lost."""
+    """Put parts that were computed apart together: each has a row for every window and key with an event."""
     marks = [WINDOW_ID, WINDOW, *bound.query.keys]
+    if not all(joins(field.dataType) for field in bound.schema.fields):
+        return _grouped(bound, frames, marks)
     found = frames[0]
     for place, frame in enumerate(frames[1:]):
         renamed = frame.withColumnsRenamed({mark: f"_mt_{place}_{mark}" for mark in marks})
@@ -73,3 +76,11 @@ def _beside(bound: Bound, frames: list[DataFrame]) -> DataFrame:
         same = [quoted(mark).eqNullSafe(quoted(f"_mt_{place}_{mark}")) for mark in marks]
         found = found.join(renamed, reduce(lambda x, y: x & y, same)).drop(*(f"_mt_{place}_{mark}" for mark in marks))
     return found
+
+
+def _grouped(bound: Bound, frames: list[DataFrame], marks: list[str]) -> DataFrame:
+    """Put parts together by keys that Spark groups, but does not join."""
+    rows = reduce(lambda x, y: x.unionByName(y, allowMissingColumns=True), frames)
+    # A part has no value for what the others computed, and first passes over nulls.
+    results = [F.first(quoted(name), ignorenulls=True).alias(name) for name, _ in bound.query.aggregates]
+    return rows.groupBy(*map(quoted, marks)).agg(*results)

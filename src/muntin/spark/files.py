@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 from urllib.parse import unquote, urlparse
 
 from muntin.errors import MuntinError
+from muntin.spark.globs import escaped, is_pattern, lie_in_one_another
 from muntin.spark.reason import reason
 
 if TYPE_CHECKING:
@@ -30,8 +31,18 @@ READ: Final = {
     "json": {"inferTimestamp": "true"},
     "delta": {},
 }
-# Windows end on whole units mostly, but times of events have microseconds: none may be lost in text.
-WRITE: Final = {"parquet": {}, "csv": {"header": "true"}, "json": {"ignoreNullFields": "false"}, "delta": {}}
+# Windows end on whole units mostly, but times of events have microseconds: none may be lost in text, and Spark's own
+# format stops at milliseconds. Before 1900 a zone may have seconds, Berlin +00:53:28: five X write them.
+_TIMES: Final = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+WRITE: Final = {
+    "parquet": {},
+    "csv": {"header": "true", **_TIMES},
+    "json": {"ignoreNullFields": "false", **_TIMES},
+    "delta": {},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +70,14 @@ def parse_input(text: str, form: str | None = None) -> Source:
         raise MuntinError(msg)
     name, path = name.strip(), path.strip()
     place = local_path(path)
-    if place is not None and "*" not in path and not place.exists():
+    if place is not None and not is_pattern(path) and not place.exists():
         msg = f"input {name}: there is no {path}. Give a file or folder that exists"
         raise MuntinError(msg)
     found = form or format_of(path)
     if found is None:
+        why = "does not tell its format" if place is None or not place.is_dir() else _untold(place)
         msg = (
-            f"input {name}: {path} does not tell its format: expected files that end in {', '.join(_SUFFIXES)}. "
+            f"input {name}: {path} {why}: expected files that end in {', '.join(_SUFFIXES)}. "
             f"Say which with --input-format {'|'.join(FORMATS)}"
         )
         raise MuntinError(msg)
@@ -82,8 +94,7 @@ def check_output(path: str, form: str, inputs: list[Source], *, overwrite: bool)
         other = local_path(source.path)
         if other is None:
             continue
-        theirs = other.resolve()
-        if mine == theirs or mine in theirs.parents or theirs in mine.parents:
+        if lie_in_one_another(mine, other):
             msg = f"output {path} and input {source.path} lie in one another: writing would destroy what is read"
             raise MuntinError(msg)
     if place.exists() and not overwrite:
@@ -92,6 +103,13 @@ def check_output(path: str, form: str, inputs: list[Source], *, overwrite: bool)
     if not above.is_dir() or not os.access(above, os.W_OK):
         msg = f"cannot write {path}: {above} is no folder that may be written to. Choose another --output"
         raise MuntinError(msg)
+
+
+def spark_path(source: Source) -> str:
+    """Give the path of an input to Spark: a file that is there is meant, whatever its name."""
+    place = local_path(source.path)
+    named = place is not None and is_pattern(source.path) and place.exists()
+    return escaped(source.path) if named else source.path
 
 
 def exists(path: str) -> str:
@@ -111,7 +129,7 @@ def format_of(path: str) -> str | None:
         return own
     if (place / "_delta_log").is_dir():
         return "delta"
-    seen = Counter(filter(None, (_suffix(name) for name in _files(place))))
+    seen = _formats(place)
     # Where files of several formats lie together nothing is guessed.
     return next(iter(seen)) if len(seen) == 1 else own
 
@@ -134,10 +152,17 @@ def read(spark: SparkSession, source: Source) -> DataFrame:
     from pyspark.errors import PySparkException
 
     try:
-        return spark.read.format(source.format).options(**READ[source.format]).load(source.path)
+        frame = spark.read.format(source.format).options(**READ[source.format]).load(spark_path(source))
     except (PySparkException, Py4JError) as error:
         msg = f"input {source.name}: {source.path} cannot be read as {source.format}: {reason(error)}"
         raise MuntinError(msg) from error
+    if source.format == "json" and frame.columns == ["_corrupt_record"]:
+        msg = (
+            f"input {source.name}: no line of {source.path} is a record of JSON. Write one record a line; of one array "
+            "over many lines, jq -c '.[]' makes that"
+        )
+        raise MuntinError(msg)
+    return frame
 
 
 def write(frame: DataFrame, path: str, form: Format, *, overwrite: bool) -> None:
@@ -180,6 +205,18 @@ def writable(frame: DataFrame, form: str) -> DataFrame:
         else:
             columns.append(column)
     return frame.select(*columns)
+
+
+def _formats(folder: Path) -> Counter[str]:
+    return Counter(filter(None, (_suffix(name) for name in _files(folder))))
+
+
+def _untold(folder: Path) -> str:
+    """Say why a folder does not tell its format."""
+    if next(_files(folder), None) is None:
+        return "holds no files"
+    seen = _formats(folder)
+    return f"holds files of {' and of '.join(sorted(seen))}" if seen else "does not tell its format"
 
 
 def _files(folder: Path) -> Iterator[str]:

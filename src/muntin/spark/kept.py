@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from muntin.spark.panes import PANE, panes, parts_of
+from muntin.spark.panes import panes, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -41,7 +41,7 @@ class KeptPanes:
             whole,
             query=query,
             events=self.rows,
-            time=whole.instant(self.grid.start(F.col(PANE))),
+            time=whole.instant(F.expr(self.grid.start())),
             schema=T.StructType([whole.schema[name] for name in query.keys]),
             recipes={name: self._from_partials(whole.recipes[name]) for name, _ in query.aggregates},
             types={name: whole.types[name] for name, _ in query.aggregates},

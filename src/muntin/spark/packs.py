@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
-from muntin.spark.panes import PANE, Grid, key_columns
+from muntin.spark.panes import PANE, Grid, key_columns, timed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -27,36 +27,28 @@ _PLACE: Final = "_mt_i"
 
 
 def packs(bound: Bound, grid: Grid, parts: Parts, width: int) -> DataFrame:
-    """Aggregate the events of each key and pack: keys, the pack's number, its present panes, each partial by place."""
+    """Aggregate the events of each key and pack: keys, the pack's number, its present panes, a list of each partial."""
     # A pack is a pane of a coarser grid.
     whole = Grid(grid.width * width, grid.offset)
-    place = F.call_function("div", F.pmod(grid.since(bound.micros), F.lit(whole.width)), F.lit(grid.width))
+    place = F.expr(f"CAST(pmod({grid.since()}, {whole.width}L) div {grid.width}L AS INT)")
     # What an event gives is computed once, before it is compared with every place.
     singles = [part.single().alias(column) for column, part in parts.values() if part.single is not None]
-    events = bound.events.select(
-        *bound.keys, whole.pane(bound.micros).alias(PANE), place.cast("int").alias(_PLACE), *singles
-    )
-    bit = F.call_function("shiftleft", F.lit(1).cast("bigint"), F.col(_PLACE))
+    events = timed(bound).select(*bound.keys, F.expr(whole.pane()).alias(PANE), place.alias(_PLACE), *singles)
+    present = F.expr(f"bit_or(shiftleft(1L, {_PLACE}))").alias(PRESENT)
     # A filter, and not a value that is null elsewhere: Spark then leaves alone the places that an event is not for,
     # where it would otherwise read and write them all. With 16 places that takes 30 processor nanoseconds for 130.
-    made = [
-        F.expr(f"{part.in_place}({column}) FILTER (WHERE {_PLACE} = {at}) AS {placed(column, at)}")
-        for column, part in parts.values()
-        for at in range(width)
-    ]
-    return events.groupBy(*key_columns(bound), F.col(PANE)).agg(F.bit_or(bit).alias(PRESENT), *made)
+    made = []
+    for column, part in parts.values():
+        assert part.lane is not None, f"{part.name} does not go by kernels"
+        places = [f"{part.in_place}({column}) FILTER (WHERE {_PLACE} = {at})" for at in range(width)]
+        made += [side_by_side(places, take).alias(f"{column}_{name}") for name, take in part.lane.fields.items()]
+    return events.groupBy(*key_columns(bound), F.col(PANE)).agg(present, *made)
 
 
-def side_by_side(column: str, width: int, take: Callable[[Column], Column]) -> Column:
+def side_by_side(places: Sequence[str], take: Callable[[Column], Column]) -> Column:
     """Put a partial's places into one list, each as `take` gives it."""
-    names = [placed(column, at) for at in range(width)]
-    some = F.col(names[0])
-    if take(some) is some:
-        # As text: a call into the JVM for each of many columns would take longer than to plan all the rest.
-        return F.expr(f"array({', '.join(names)})")
-    return F.array(*(take(F.col(name)) for name in names))
-
-
-def placed(column: str, at: int) -> str:
-    """Name the column of a partial at a place of its pack."""
-    return f"{column}_at{at}"
+    first = F.expr(places[0])
+    if take(first) is first:
+        # As one text: a call into the JVM for each of many columns would take longer than to plan all the rest.
+        return F.expr(f"array({', '.join(places)})")
+    return F.array(*(take(F.expr(place)) for place in places))

@@ -1,4 +1,8 @@
-"""Events to panes: one aggregate in the JVM, over integers and not over structs of timestamps."""
+"""Events to panes: one aggregate in the JVM, over integers and not over structs of timestamps.
+
+What is computed of columns of muntin's own is written as SQL: a text is a handful of messages to the JVM, where each
+operation on a column is a dozen, and to build a plan takes as long as its messages.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
     Parts: TypeAlias = Mapping[str, tuple[str, Part]]
 
 PANE: Final = "_mt_p"
+MICROS: Final = "_mt_u"
+"""The time of an event in microseconds."""
 BUCKET: Final = "_mt_b"
 
 
@@ -29,25 +35,31 @@ class Grid:
     width: int
     offset: int
 
-    def pane(self, micros: Column) -> Column:
-        """Find the pane of a time, before 1970 too: `div` rounds towards zero, so the rest is taken off first."""
+    def pane(self, micros: str = MICROS) -> str:
+        """Find the pane of a time, as SQL.
+
+        >>> Grid(60, 5).pane("t")
+        '(((t - 5L) - pmod((t - 5L), 60L)) div 60L)'
+        """
         return floor_div(self.since(micros), self.width)
 
-    def since(self, micros: Column) -> Column:
-        """Count a time from where pane 0 begins."""
-        return micros - self.offset if self.offset else micros
+    def since(self, micros: str = MICROS) -> str:
+        """Count a time from where pane 0 begins, as SQL."""
+        return f"({micros} - {self.offset}L)" if self.offset else micros
 
-    def start(self, pane: Column) -> Column:
-        """Find where a pane begins, in microseconds."""
-        start = pane * F.lit(self.width)
-        return start + self.offset if self.offset else start
+    def start(self, pane: str = PANE) -> str:
+        """Find where a pane begins, in microseconds, as SQL."""
+        return f"({pane} * {self.width}L + {self.offset}L)"
 
 
-def floor_div(x: Column, by: int) -> Column:
-    """Divide and round down."""
-    if by == 1:
-        return x
-    return F.call_function("div", x - F.pmod(x, F.lit(by)), F.lit(by))
+def floor_div(x: str, by: int) -> str:
+    """Divide and round down, as SQL: `div` rounds towards zero, so the rest is taken off first."""
+    return x if by == 1 else f"(({x} - pmod({x}, {by}L)) div {by}L)"
+
+
+def timed(bound: Bound) -> DataFrame:
+    """Give events their time in microseconds."""
+    return bound.events.withColumn(MICROS, bound.micros)
 
 
 def parts_of(bound: Bound, names: Collection[str]) -> Parts:
@@ -80,6 +92,7 @@ def key_columns(bound: Bound) -> list[Column]:
 
 def quoted(name: str) -> Column:
     """Take a column by its name, whatever letters it has."""
+    # Not as SQL, where a name with ${...} would be taken for a variable's.
     return F.col("`" + name.replace("`", "``") + "`")
 
 
@@ -88,5 +101,5 @@ def panes(bound: Bound, grid: Grid, parts: Parts) -> DataFrame:
     made = [part.make().alias(column) for column, part in parts.values()]
     if not made:
         # Nothing to compute, but which panes there are still matters.
-        return bound.events.select(*bound.keys, grid.pane(bound.micros).alias(PANE)).distinct()
-    return bound.events.groupBy(*bound.keys, grid.pane(bound.micros).alias(PANE)).agg(*made)
+        return timed(bound).select(*bound.keys, F.expr(grid.pane()).alias(PANE)).distinct()
+    return timed(bound).groupBy(*bound.keys, F.expr(grid.pane()).alias(PANE)).agg(*made)

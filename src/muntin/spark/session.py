@@ -23,6 +23,9 @@ _LEAST_MEMORY, _MOST_MEMORY = 1, 8
 # So many partitions for each core after a shuffle: enough to share work evenly, and Spark joins those that are small.
 _PARTITIONS: Final = 4
 _LOCAL: Final = re.compile(r"local(\[(?P<cores>\d+|\*)(,\s*\d+)?\])?")
+_TELLS_NOTHING: Final = re.compile(
+    r"Error initializing SparkContext|Could not create the Java Virtual Machine|fatal exc"
+)
 _LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 NO_SPARK: Final = (
     "running a query needs PySpark, which is not installed here. "
@@ -113,10 +116,12 @@ def _memory() -> int:
 
 
 def _failure(said: str, error: Exception) -> str:
-    """Say why Spark did not start, and what to do.
+    r"""Say why Spark did not start, and what to do.
 
     >>> _failure("/opt/spark-class: line 97: java: command not found", OSError())
     'Spark needs Java, and there is none here. Install Java 17 or later, or set JAVA_HOME to ...'
+    >>> _failure("Error: Could not create the Java Virtual Machine.\nInvalid maximum heap size: -Xmxfoo", OSError())
+    'Spark did not start: Invalid maximum heap size: -Xmxfoo'
     """
     if re.search(r"JAVA_HOME is not set|java: (command )?not found|java: No such file", said):
         return f"Spark needs Java, and there is none here. {_NO_JAVA}"
@@ -124,7 +129,9 @@ def _failure(said: str, error: Exception) -> str:
         return f"Spark cannot run on the Java found here ({os.environ.get('JAVA_HOME', 'by PATH')}). {_NO_JAVA}"
     lines = [line.strip() for line in [*said.splitlines(), *str(error).splitlines()] if line.strip()]
     # The cause stands in the first line that names an error; what follows is the way to it.
+    telling = [line for line in lines if not _TELLS_NOTHING.search(line)] or lines
     cause = next(
-        (line for line in lines if re.search(r"Exception|[Ee]rror", line)), lines[-1] if lines else "no reason"
+        (line for line in telling if re.search(r"Exception|[Ee]rror|Invalid", line)),
+        telling[-1] if telling else "no reason",
     )
     return f"Spark did not start: {cause[:300]}"

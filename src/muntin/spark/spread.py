@@ -8,8 +8,8 @@ from pyspark.sql import functions as F
 
 from muntin.declare.query import WINDOW
 from muntin.spark.bound import WATERMARK
-from muntin.spark.crossing import NUMBER, START, identified
-from muntin.spark.panes import PANE, Grid, finished, grouped, key_columns, merged, panes, parts_of, quoted
+from muntin.spark.crossing import NUMBER, START, identified, key_names, keys_back
+from muntin.spark.panes import MICROS, Grid, finished, grouped, key_columns, merged, panes, parts_of, quoted, timed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 # The last starts of so many windows stand in one list. A longer one would be a method that the JVM does not compile:
 # for a hundred windows that took five times as long as to look each window's lengths up.
 LISTED: Final = 40
-_TIME: Final = "_mt_t"
 _WINDOW: Final = "_mt_win"
 
 
@@ -34,17 +33,20 @@ def spread(bound: Bound, names: Sequence[str], windows: Sequence[Window], grid: 
     window. With a `grid` the events are aggregated to panes first, and partials are copied.
     """
     if grid is None:
-        rows = _copied(bound.events.withColumn(_TIME, bound.micros), windows)
+        # A field of a struct is a column of its own before the copies: below two explodes Spark 4.3 prunes it away
+        # where an aggregate spells the struct in another case.
+        keys = dict(zip(key_names(bound), bound.keys, strict=True))
+        rows = _copied(bound.events.withColumns({MICROS: bound.micros, **keys}), windows)
         results = [bound.recipes[name].native.alias(name) for name in names]
-        found = rows.groupBy(NUMBER, START, *bound.keys).agg(*results)
-        shown = [quoted(name) for name in names]
+        found = rows.groupBy(NUMBER, START, *keys).agg(*results)
+        shown, back = [quoted(name) for name in names], keys_back(bound)
     else:
         parts = parts_of(bound, names)
-        rows = _copied(panes(bound, grid, parts).withColumn(_TIME, grid.start(F.col(PANE))), windows)
+        rows = _copied(panes(bound, grid, parts).withColumn(MICROS, F.expr(grid.start())), windows)
         found = grouped(rows, [F.col(NUMBER), F.col(START), *key_columns(bound)], merged(parts))
         partials = {part: F.col(column) for part, (column, _) in parts.items()}
-        shown = [finished(bound, name, partials).alias(name) for name in names]
-    return found.select(*identified(bound, windows, Grid(1, 0)), *key_columns(bound), *shown)
+        shown, back = [finished(bound, name, partials).alias(name) for name in names], key_columns(bound)
+    return found.select(*identified(bound, windows, Grid(1, 0)), *back, *shown)
 
 
 def spread_stream(bound: Bound, delay: int) -> DataFrame:
@@ -55,7 +57,7 @@ def spread_stream(bound: Bound, delay: int) -> DataFrame:
     """
     query = bound.query
     called, window = identified(bound, query.windows, Grid(1, 0))
-    rows = _copied(bound.events.withColumn(_TIME, bound.micros), query.windows)
+    rows = _copied(timed(bound), query.windows)
     rows = rows.withColumn(_WINDOW, window).withMetadata(_WINDOW, {WATERMARK: delay // 1000})
     results = [bound.recipes[name].native.alias(name) for name, _ in query.aggregates]
     found = rows.groupBy(NUMBER, _WINDOW, *bound.keys).agg(*results)
@@ -82,11 +84,11 @@ def _copied(rows: DataFrame, windows: Sequence[Window]) -> DataFrame:
     if all(window.tumbling for window in windows):
         return found
     # From there back, slide by slide, as long as the interval still holds it.
-    return found.withColumn(START, F.expr(f"explode(sequence({START}, {_TIME} - {size} + 1L, -{slide}))"))
+    return found.withColumn(START, F.expr(f"explode(sequence({START}, {MICROS} - {size} + 1L, -{slide}))"))
 
 
 def _latest(slide: str, offset: str) -> str:
-    return f"{_TIME} - pmod({_TIME} - {offset}, {slide})"
+    return f"{MICROS} - pmod({MICROS} - {offset}, {slide})"
 
 
 def _listed(texts: Iterable[str]) -> str:

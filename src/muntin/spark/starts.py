@@ -1,4 +1,4 @@
-"""From where a partial begins to the starts of the windows that it is part of, as Spark columns."""
+"""From where a partial begins to the starts of the windows that it is part of, as SQL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from muntin.spark.panes import floor_div
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from muntin.window.spec import Window
 
@@ -47,32 +47,33 @@ def runs(offsets: Sequence[int]) -> list[Run]:
 
 
 def with_starts(
-    rows: DataFrame, begin: Column, window: Window, offsets: Sequence[int], every: int, name: str
+    rows: DataFrame, begin: str, window: Window, offsets: Sequence[int], every: int, name: str
 ) -> DataFrame:
     """Give each row, as column `name`, the start of each interval of `window` that its partial is part of.
 
-    A partial that begins at s serves the intervals that start at `s - o`, for those of the `offsets` o that lead to a
-    start. Partials begin `every` so many microseconds. A row that serves several intervals becomes several rows,
-    one that serves none goes.
+    A partial that begins at s, the column `begin`, serves the intervals that start at `s - o`, for those offsets o that
+    lead to a start. Partials begin `every` so many microseconds. A row that serves several intervals becomes several
+    rows, one that serves none goes.
     """
     found = [_Solved(run, window, every) for run in runs(offsets)]
     if len(found) == 1 and found[0].at_most_one:
         solved = found[0]
         if solved.always:
-            return rows.withColumn(name, solved.latest(begin))
-        return rows.where(in_place(solved.some(begin))).withColumn(name, solved.latest(begin))
+            return rows.withColumn(name, F.expr(solved.latest(begin)))
+        return rows.where(in_place(solved.some(begin))).withColumn(name, F.expr(solved.latest(begin)))
     lists = [solved.all(begin) for solved in found]
+    every_one = lists[0] if len(lists) == 1 else f"concat({', '.join(lists)})"
     # explode leaves out a row whose list is null or empty.
-    return rows.withColumn(name, F.explode(lists[0] if len(lists) == 1 else F.concat(*lists)))
+    return rows.withColumn(name, F.expr(f"explode({every_one})"))
 
 
-def in_place(condition: Column) -> Column:
+def in_place(condition: str) -> str:
     """Keep a filter where it stands.
 
     Spark moves filters below a repartition. Branches that read one would then each have their own, with the aggregate
     below it; only what is not deterministic stays, and nothing of that kind is cheaper than a partition's number.
     """
-    return F.when(F.spark_partition_id() >= 0, condition)
+    return f"CASE WHEN spark_partition_id() >= 0 THEN {condition} END"
 
 
 class _Solved:
@@ -92,34 +93,36 @@ class _Solved:
         self.at_most_one = run.length <= self.turn
         self.always = self.divides and run.length >= self.turn
 
-    def _rest(self, begin: Column) -> Column:
-        shift = self.run.first + self.window.offset
-        return F.pmod(begin - shift if shift else begin, F.lit(self.window.slide))
+    def _rest(self, begin: str) -> str:
+        return f"pmod({_before(begin, self.run.first + self.window.offset)}, {self.window.slide}L)"
 
-    def latest(self, begin: Column) -> Column:
+    def latest(self, begin: str) -> str:
         """Find the start that i0 leads to."""
-        first = begin - self.run.first if self.run.first else begin
+        first = _before(begin, self.run.first)
         if self.turn == 1:
             return first
         rest = self._rest(begin)
         if self.inverse == 1 and self.run.step == self.shared:
             # i0 * step is the rest itself: round down to a start.
-            return first - rest
-        index = F.pmod(floor_div(rest, self.shared) * F.lit(self.inverse), F.lit(self.turn))
-        return first - index * F.lit(self.run.step)
+            return f"({first} - {rest})"
+        index = f"pmod({floor_div(rest, self.shared)} * {self.inverse}L, {self.turn}L)"
+        return f"({first} - {index} * {self.run.step}L)"
 
-    def some(self, begin: Column) -> Column:
+    def _last(self, begin: str) -> str:
+        return _before(begin, self.run.first + (self.run.length - 1) * self.run.step)
+
+    def some(self, begin: str) -> str:
         """Tell whether there is any: i0 within the run."""
-        last = begin - (self.run.first + (self.run.length - 1) * self.run.step)
-        there = self.latest(begin) >= last
-        return there if self.divides else (F.pmod(self._rest(begin), F.lit(self.shared)) == 0) & there
+        there = f"({self.latest(begin)} >= {self._last(begin)})"
+        return there if self.divides else f"(pmod({self._rest(begin)}, {self.shared}L) = 0 AND {there})"
 
-    def all(self, begin: Column) -> Column:
+    def all(self, begin: str) -> str:
         """List the starts; an empty list where there are none."""
-        empty = F.array().cast("array<bigint>")
-        if self.at_most_one:
-            one = F.array(self.latest(begin))
-            return one if self.always else F.when(self.some(begin), one).otherwise(empty)
-        last = begin - (self.run.first + (self.run.length - 1) * self.run.step)
-        several = F.sequence(self.latest(begin), last, F.lit(-self.turn * self.run.step).cast("bigint"))
-        return several if self.always else F.when(self.some(begin), several).otherwise(empty)
+        found = f"array({self.latest(begin)})"
+        if not self.at_most_one:
+            found = f"sequence({self.latest(begin)}, {self._last(begin)}, {-self.turn * self.run.step}L)"
+        return found if self.always else f"IF({self.some(begin)}, {found}, CAST(array() AS ARRAY<BIGINT>))"
+
+
+def _before(begin: str, by: int) -> str:
+    return f"({begin} - {by}L)" if by else begin

@@ -38,6 +38,17 @@ BYTES: Final = 16
 ASSUMED: Final = 10_000_000
 ABSURD: Final = 1e13
 _TEXTS: Final = frozenset((".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".txt"))
+# Before the first row of such a plan there is all of the work below it. So it is looked at only where events are in so
+# many intervals that the ways differ by far; else the one that reads it once is as good as any.
+_BLOCKING: Final = re.compile(
+    r"(?m)^[ :+-]*(Aggregate|Sort|Join|Window|Distinct|Deduplicate|Repartition\w*|Except|Intersect|\w*Group\w*) "
+)
+WORTH: Final = 8
+# Where few rows pass, the first ones take all of the work too: as much again as one window does. That times are not
+# null is asked of all events, and few are.
+_PASSING: Final = re.compile(r"(?m)^[ :+-]*(Filter (?:.* AND )?(?![(]*isnotnull\()|\w*MapIn\w+ )")
+_DAY: Final = 86_400_000_000
+UNSEEN: Final = "not looked at: even the first rows take all of the work before them"
 # The first estimate that Spark prints is that of the whole plan.
 _COUNT: Final = re.compile(r"rowCount=([\d.E+]+)")
 _SIZE: Final = re.compile(r"sizeInBytes=([\d.E+]+) ([KMGTPE]i?)?B")
@@ -56,13 +67,20 @@ def statistics(bound: Bound) -> Statistics:
     rows, how = (None, "") if files is None else (_rows(files), "file footers and first rows")
     seen = None if files is None or rows is None else _from_file(bound, files, rows)
     if seen is None:
+        printed = _explained(bound)
+        if _is_dear(bound, printed) and not _is_kept(bound) and _overlaps(bound) < WORTH:
+            rows, took = _planned(printed), time.perf_counter() - began
+            # As if each event had a key of its own: nothing is expected to shrink on the way.
+            return Statistics(rows, max(rows, 1), _DAY, f"{UNSEEN}, rows by Spark's estimate", took, seen=False)
         seen = _sample(bound)
     if seen.rows < SAMPLE:
         took = time.perf_counter() - began
-        return Statistics(seen.rows, max(seen.keys, 1), seen.span, "all rows seen", took, seen.items, text)
+        keys, how = max(seen.keys, 1), "all rows seen"
+        return Statistics(seen.rows, keys, seen.span, how, took, seen.items, text, hot=seen.hot)
     if rows is None:
-        rows, how = _planned(bound), "Spark's estimate of size and first rows"
-    more = max(rows / seen.rows, 1.0)
+        rows, how = _planned(printed), "Spark's estimate of size and first rows"
+    rows = max(rows, seen.rows)
+    more = rows / seen.rows
     keys, span = seen.keys, seen.span
     # A table in order of time shows in its first rows the pace of the rest, one in order of key some of its keys, and
     # any other already its whole span and most of its keys.
@@ -70,7 +88,10 @@ def statistics(bound: Bound) -> Statistics:
         keys *= more
     elif seen.by_time:
         span = int(span * more)
-    return Statistics(max(rows, seen.rows), keys, span, how, time.perf_counter() - began, seen.items, text)
+    # What the last rows show is there too: what began in one instant or with one key need not go on so.
+    keys, span = min(max(keys, seen.far_keys), rows), max(span, seen.far_span)
+    took, hot = time.perf_counter() - began, 0.0 if seen.by_key else seen.hot
+    return Statistics(rows, keys, span, how, took, seen.items, text, hot=hot)
 
 
 class _Seen(NamedTuple):
@@ -82,6 +103,11 @@ class _Seen(NamedTuple):
     by_time: bool
     by_key: bool
     items: float | None = None
+    hot: float = 0.0
+    far_keys: float = 0
+    """How many keys there are where the last rows are looked at too."""
+    far_span: int = 0
+    """From the first of these and those to the last."""
 
 
 def _names(bound: Bound) -> list[str]:
@@ -132,26 +158,44 @@ def _from_file(bound: Bound, files: list[str], rows: float) -> _Seen | None:
     may have derived them anew or filtered them, which an estimate can bear.
     """
     query, items = bound.query, _item_names(bound)
+    origins = dict(query.origins)
+    time, *keyed = (origins.get(name, name) for name in (query.time, *query.keys))
     try:
         kinds = {field.name: field.type for field in pq.read_schema(files[0])}
-        if any(name not in kinds for name in (query.time, *query.keys)) or not pa.types.is_timestamp(kinds[query.time]):
+        if time is None or time not in kinds or not pa.types.is_timestamp(kinds[time]):
+            return None
+        named = [key for key in keyed if key is not None and key in kinds]
+        if len(named) < len(keyed):
             return None
         if any(name not in kinds for name in items):
             # An expression, which only Spark can compute: how many values it has stays unknown.
             items = []
-        batch = _first_rows(files, [*dict.fromkeys([query.time, *query.keys, *items])])
+        columns = [*dict.fromkeys([time, *named, *items])]
+        batch = _first_rows(files, columns)
+        if batch is None or batch.num_rows < min(SAMPLE, rows):
+            # Many small files: the first ones say little of the whole.
+            return None
+        near, far = batch.num_rows, _last_rows(files, columns) if rows > SAMPLE else None
+        batch = batch if far is None else pa.concat_batches([batch, far])
     except (OSError, pa.ArrowException):
         return None
-    if batch is None or batch.num_rows < min(SAMPLE, rows):
-        # Many small files: the first ones say little of the whole.
-        return None
-    micros = batch.column(query.time).cast(pa.timestamp("us", kinds[query.time].tz), safe=False).drop_null()
-    keys = [batch.column(key) for key in query.keys]
+    micros = batch.column(time).cast(pa.timestamp("us", kinds[time].tz), safe=False).drop_null()
+    keys = [batch.column(key) for key in named]
     if len(micros) < batch.num_rows:
         return None
     codes, _ = key_codes(keys, batch.num_rows)
     values = [key_codes([*keys, batch.column(item)], batch.num_rows)[0] for item in items]
-    return look(micros.cast(pa.int64()).to_numpy(), codes, values)
+    times = micros.cast(pa.int64()).to_numpy()
+    seen = look(times[:near], codes[:near], [codes[:near] for codes in values])
+    return seen if far is None else _beyond(seen, look(times[near:], codes[near:]), times, codes)
+
+
+def _beyond(seen: _Seen, far: _Seen, times: Array, codes: Array) -> _Seen:
+    """Add to what the first rows show what the last do."""
+    keys = max(far.keys, len(np.unique(codes)))
+    return seen._replace(
+        far_keys=keys, far_span=int(times.max()) - int(times.min()), hot=max(seen.hot, 0.0 if far.by_key else far.hot)
+    )
 
 
 def _first_rows(files: list[str], columns: list[str]) -> pa.RecordBatch | None:
@@ -169,12 +213,38 @@ def _first_rows(files: list[str], columns: list[str]) -> pa.RecordBatch | None:
     return pa.concat_batches(found) if found else None
 
 
-def _planned(bound: Bound) -> float:
-    """Read how many rows Spark's own optimizer expects, from what it prints: so it works over Connect too."""
+def _last_rows(files: list[str], columns: list[str]) -> pa.RecordBatch | None:
+    """Read the first rows of the last row group, unless that is the first too: they are far from the first rows."""
+    with pq.ParquetFile(max(files)) as file:
+        last = file.num_row_groups - 1
+        if last < (1 if len(files) == 1 else 0):
+            return None
+        return next(file.iter_batches(SAMPLE, row_groups=[last], columns=columns), None)
+
+
+def _is_dear(bound: Bound, printed: str) -> bool:
+    """Tell whether the first rows may take as much work as all the query by hand."""
+    if _BLOCKING.search(printed):
+        return True
+    return len(bound.query.windows) == 1 and bool(_PASSING.search(printed))
+
+
+def _overlaps(bound: Bound) -> int:
+    """Count the intervals of all windows that an event is in."""
+    return sum(-(-window.range // window.slide) for window in bound.query.windows)
+
+
+def _explained(bound: Bound) -> str:
+    """Let Spark print the plan of the events' times: so it works over Connect too."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         bound.events.select(bound.micros.alias("t")).explain(mode="cost")
-    counted, sized = _COUNT.search(printed.getvalue()), _SIZE.search(printed.getvalue())
+    return printed.getvalue()
+
+
+def _planned(printed: str) -> float:
+    """Read how many rows Spark's own optimizer expects, from what it prints."""
+    counted, sized = _COUNT.search(printed), _SIZE.search(printed)
     if counted:
         return float(counted[1])
     if not sized:
@@ -185,11 +255,17 @@ def _planned(bound: Bound) -> float:
 
 def _sample(bound: Bound) -> _Seen:
     """Look at the first rows: their keys, the time they span, and whether they are in order of time or of key."""
-    key = F.xxhash64(*bound.keys) if bound.keys else F.lit(0)
-    items = [F.xxhash64(*bound.keys, item).alias(f"i{n}") for n, item in enumerate(_items(bound))]
-    rows = bound.events.select(bound.micros.alias("t"), key.alias("k"), *items).limit(SAMPLE).toArrow()
-    values = [rows[f"i{n}"].to_numpy() for n in range(len(items))]
-    return look(rows["t"].to_numpy(), rows["k"].to_numpy(), values)
+    # A map has no hash of its own, not even deep within a key that Spark groups by.
+    keys = [
+        key.cast("string") if "map<" in bound.key_type(name).simpleString() else key
+        for key, name in zip(bound.keys, bound.query.keys, strict=True)
+    ]
+    key = F.xxhash64(*keys) if keys else F.lit(0)
+    items = [F.xxhash64(*keys, item) for item in _items(bound)]
+    # Collected, and not as Arrow: so Spark reads one partition after another, until there are rows enough.
+    rows = bound.events.select(bound.micros, key, *items).limit(SAMPLE).collect()
+    times, codes, *values = np.array(rows, np.int64).reshape(len(rows), 2 + len(items)).T
+    return look(times, codes, values)
 
 
 def _items(bound: Bound) -> list[Column]:
@@ -208,17 +284,18 @@ def look(times: Array, keys: Array, items: Sequence[Array] = ()) -> _Seen:
     """Judge the first rows by their times and keys, and by values with their keys that are counted once.
 
     >>> look(np.array([0, 20, 10, 30]), np.array([1, 2, 1, 2]))
-    _Seen(rows=4, keys=2, span=30, by_time=True, by_key=False, items=None)
+    _Seen(rows=4, keys=2, span=30, by_time=True, by_key=False, items=None, hot=0.5, far_keys=0, far_span=0)
     """
     if not len(times):
         return _Seen(0, 1, 0, by_time=True, by_key=False)
     span = int(times.max()) - int(times.min())
     # Out of order by a little is in order: it is the trend that counts.
     trend = np.corrcoef(np.arange(len(times)), times.astype(np.float64))[0, 1] if span and len(times) > 1 else 1.0
-    groups = len(np.unique(keys))
+    each = np.unique(keys, return_counts=True)[1]
+    groups, hot = len(each), float(each.max() / len(keys))
     by_key = groups > 1 and int(np.count_nonzero(np.diff(keys))) == groups - 1
     most = max(map(_different, items), default=None)
-    return _Seen(len(times), _different(keys), span, by_time=bool(trend > TREND), by_key=by_key, items=most)
+    return _Seen(len(times), _different(keys), span, by_time=bool(trend > TREND), by_key=by_key, items=most, hot=hot)
 
 
 def _different(codes: Array) -> int:

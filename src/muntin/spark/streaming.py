@@ -15,7 +15,7 @@ from muntin.kernels.sweep import Lane
 from muntin.spark.bound import watermark_of
 from muntin.spark.crossing import HEAD, in_panes, key_fields, key_names
 from muntin.spark.custom import ObjectColumns, object_aggregate
-from muntin.spark.panes import PANE, Grid, parts_of
+from muntin.spark.panes import MICROS, PANE, Grid, parts_of, timed
 from muntin.spark.stateful import OUTPUT, Gathered, Unpacked, Windows
 from muntin.spark.sweep import shown_wide, shown_windows, wide_fields
 from muntin.stream.bucket import Schemas
@@ -152,11 +152,11 @@ def stream(work: Streaming) -> DataFrame:
         fields += [take(single).alias(f"{column}_{name}") for name, take in part.lane.stream_fields.items()]
         back += [T.StructField(f"{column}_{name}", kind) for name, kind in part.lane.results.items()]
     named = [key.alias(name) for key, name in zip(keys, key_names(bound), strict=True)]
-    pane = work.grid.pane(bound.micros)
+    pane = work.grid.pane()
     pane = pane if work.managed is None else work.grid.start(pane)
-    marks = [bucket.cast("int").alias(_BUCKET), *named, pane.alias(PANE)]
-    read = [bound.micros.alias(_MICROS), *work.objects.columns] if work.layout.objects else []
-    events = bound.events.select(*marks, *fields, *read)
+    marks = [bucket.cast("int").alias(_BUCKET), *named, F.expr(pane).alias(PANE)]
+    read = [F.col(MICROS).alias(_MICROS), *work.objects.columns] if work.layout.objects else []
+    events = timed(bound).select(*marks, *fields, *read)
     kinds = events.schema.fields
     arriving, width = arrow_schema(kinds), len(marks) + len(fields)
     custom = dict(bound.query.aggregates)

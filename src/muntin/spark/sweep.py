@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from muntin.declare.query import WINDOW, WINDOW_ID
+from muntin.declare.query import WINDOW_ID
 from muntin.kernels.sweep import Lane, Sweep
 from muntin.kernels.unpack import Unpack
 from muntin.spark.crossing import (
@@ -23,9 +23,9 @@ from muntin.spark.crossing import (
     key_names,
     keys_back,
     last_buckets,
-    timed,
+    spanned,
 )
-from muntin.spark.packs import PRESENT, packs, side_by_side
+from muntin.spark.packs import PRESENT, packs
 from muntin.spark.panes import BUCKET, PANE, finished, key_columns, panes, parts_of
 
 if TYPE_CHECKING:
@@ -68,28 +68,26 @@ def sweep(
         lane = part.lane
         assert lane is not None, f"{part.name} does not go by kernels"
         for name, take in lane.fields.items():
-            field = take(F.col(column)) if pack == 1 else side_by_side(column, pack, take)
-            fields.append(field.alias(f"{column}_{name}"))
+            fields.append(F.col(f"{column}_{name}") if pack > 1 else take(F.col(column)).alias(f"{column}_{name}"))
         lanes.append(Lane(lane.operator, lane.dtypes, lane.load, len(lane.fields)))
         back += [T.StructField(f"{column}_{name}", kind) for name, kind in lane.results.items()]
     numbered = key_names(bound)
     keys = [key.alias(name) for key, name in zip(key_columns(bound), numbered, strict=True)]
-    order = [*map(F.col, numbered), F.col(PANE)]
-    marks = [*keys, F.col(PANE)]
+    order, marks = [*numbered, PANE], [PANE]
     if coarse is not None:
         reach = max(window.range for window in counted)
         assert coarse % pack == 0, f"buckets of {coarse} panes cut packs of {pack} in two"
         # A pack goes where its first pane does, and its last.
-        buckets = last_buckets(F.col(PANE) * pack, coarse, reach + pack - 1)
+        buckets = last_buckets(f"({PANE} * {pack}L)" if pack > 1 else PANE, coarse, reach + pack - 1)
         rows = rows.withColumn(BUCKET, F.explode(buckets))
-        order.insert(-1, F.col(BUCKET))
-        marks.insert(-1, F.col(BUCKET))
+        order.insert(-1, BUCKET)
+        marks.insert(-1, BUCKET)
     if pack > 1:
-        marks.append(F.col(PRESENT))
-    spread = rows.select(*marks, *fields)
+        marks.append(PRESENT)
+    spread = rows.select(*keys, *marks, *fields)
     spread = spread.repartition(*order[:-1]) if order[:-1] else spread.repartition(1)
     ids = tuple(window.id for window in windows) if runs and not wide else None
-    swept = Sweep(len(keys), counted, tuple(lanes), coarse, wide, ids)
+    swept = Sweep(len(numbered), counted, tuple(lanes), coarse, wide, ids)
     work = swept if pack == 1 else Unpack(len(order) - 1, pack, swept)
     schema = T.StructType(
         wide_fields(bound, back)
@@ -147,7 +145,7 @@ def shown_wide(
             (F.col(f"{done[n]}_{number}") if n in done else finished(bound, n, merged)).alias(f"{n}_{window.id}")
             for n in names
         ]
-    at = bound.instant(grid.start(F.col(_END)))
+    at = bound.instant(F.expr(grid.start(_END)))
     return found.select(*keys_back(bound), at.alias("at"), *results)
 
 
@@ -158,21 +156,21 @@ def _shown_runs(
     first, *others = lists
     # One list is exploded, and the others are asked for the same place: they have the same length.
     each = found.select(
-        *(F.col(name) for name in found.columns if name not in (START, first)),
-        F.col(START).alias(_FIRST),
+        *(name for name in found.columns if name not in (START, first)),
+        F.expr(f"{START} AS {_FIRST}"),
         F.posexplode(first).alias(_AT, first),
     )
-    rows = each.select(
+    rows = each.selectExpr(
         WINDOW_ID,
-        (F.col(_FIRST) + F.col(_AT) * F.col(SLIDE)).alias(START),
+        f"{_FIRST} + {_AT} * {SLIDE} AS {START}",
         RANGE,
         *key_names(bound),
         first,
-        *(F.get(F.col(name), F.col(_AT)).alias(name) for name in others),
+        *(f"get({name}, {_AT}) AS {name}" for name in others),
     )
     merged = _rebuilt(parts, "")
     results = [finished(bound, name, merged).alias(name) for name in names]
-    return rows.select(WINDOW_ID, timed(bound, grid).alias(WINDOW), *keys_back(bound), *results)
+    return rows.select(WINDOW_ID, spanned(bound, grid), *keys_back(bound), *results)
 
 
 def _rebuilt(parts: Parts, suffix: str) -> dict[str, Column]:

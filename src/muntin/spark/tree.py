@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 
 from muntin.declare.query import WINDOW, WINDOW_ID
-from muntin.spark.panes import BUCKET, finished, floor_div, grouped, key_columns, merged, parts_of
+from muntin.spark.panes import BUCKET, MICROS, finished, floor_div, grouped, key_columns, merged, parts_of, timed
 from muntin.spark.routes import routes
 from muntin.spark.starts import in_place, with_starts
 from muntin.window.spec import Window
@@ -18,7 +18,7 @@ from muntin.window.spec import Window
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from muntin.logical.forest import Forest
     from muntin.spark.bound import Bound
@@ -70,20 +70,20 @@ def _root(bound: Bound, window: Window, parts: Parts) -> DataFrame:
     """Aggregate events; those of a long window by panes first, so that panes and not events are there many times."""
     make = [part.make().alias(column) for column, part in parts.values()]
     if window.range <= _OVERLAP * window.slide:
-        events = with_starts(bound.events, bound.micros, window, range(window.range), 1, _START)
+        events = with_starts(timed(bound), MICROS, window, range(window.range), 1, _START)
         return grouped(events, [*bound.keys, F.col(_START)], make)
     width = math.gcd(window.range, window.slide)
     pane = Window(width, width, window.offset)
-    events = with_starts(bound.events, bound.micros, pane, range(width), 1, _START)
+    events = with_starts(timed(bound), MICROS, pane, range(width), 1, _START)
     rows = grouped(events, [*bound.keys, F.col(_START)], make)
-    rows = with_starts(rows, F.col(_START), window, range(0, window.range, width), width, _START)
+    rows = with_starts(rows, _START, window, range(0, window.range, width), width, _START)
     return grouped(rows, [*key_columns(bound), F.col(_START)], merged(parts))
 
 
 def _child(bound: Bound, route: Route, source: _Rows, parts: Parts) -> _Rows:
     """Merge the partials of a source; of each bucket only the windows for which it has all of them."""
     assert route.source is not None
-    rows = with_starts(source.frame, F.col(_START), route.window, route.starts, route.source.slide, _START)
+    rows = with_starts(source.frame, _START, route.window, route.starts, route.source.slide, _START)
     group = [*key_columns(bound), F.col(_START)]
     if source.coarse is None:
         return _Rows(grouped(rows, group, merged(parts)))
@@ -99,17 +99,16 @@ def _stationed(bound: Bound, route: Route, rows: _Rows) -> _Rows:
     bucket's start are also part of windows of the bucket before.
     """
     coarse = BUCKET_LENGTHS * max(route.reach, route.window.range)
-    start = F.col(_START)
-    own, first = floor_div(start, coarse), floor_div(start - route.reach, coarse)
-    buckets = F.when(own == first, F.array(own)).otherwise(F.array(first, own))
-    frame = rows.frame.withColumn(BUCKET, F.explode(buckets))
+    own, first = floor_div(_START, coarse), floor_div(f"({_START} - {route.reach}L)", coarse)
+    buckets = f"explode(IF({own} = {first}, array({own}), array({first}, {own})))"
+    frame = rows.frame.withColumn(BUCKET, F.expr(buckets))
     return _Rows(frame.repartition(*key_columns(bound), F.col(BUCKET)), coarse, route.reach)
 
 
-def _within(coarse: int, reach: int) -> Column:
+def _within(coarse: int, reach: int) -> str:
     """Tell whether a window starts in its bucket, or not beyond its reach."""
-    into = F.col(_START) - F.col(BUCKET) * F.lit(coarse)
-    return in_place((into >= 0) & (into < coarse + reach))
+    into = f"({_START} - {BUCKET} * {coarse}L)"
+    return in_place(f"({into} >= 0 AND {into} < {coarse + reach}L)")
 
 
 def _shown(
@@ -123,12 +122,11 @@ def _shown(
     """Give a window's rows its ids and times, and finish the aggregates."""
     frame = rows.frame.where(_within(rows.coarse, 0)) if rows.coarse and rows.reach else rows.frame
     called = F.lit(ids[0]) if len(ids) == 1 else F.explode(F.array(*(F.lit(one) for one in ids)))
-    start = F.col(_START)
     partials = {part: F.col(column) for part, (column, _) in parts.items()}
     results = [finished(bound, name, partials).alias(name) for name in names]
     return frame.select(
         called.alias(WINDOW_ID),
-        bound.window(start, start + F.lit(window.range)).alias(WINDOW),
+        F.expr(bound.window(_START, f"{_START} + {window.range}L")).alias(WINDOW),
         # Named anew: else Spark keeps other aliases in the first branch of a union than in the rest, and then does not
         # see that their exchanges are the same.
         *(key.alias(name) for key, name in zip(key_columns(bound), bound.query.keys, strict=True)),

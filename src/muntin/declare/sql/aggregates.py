@@ -122,6 +122,12 @@ def _by_name(node: exp.Anonymous, source: Source) -> Call:
     if function is None:  # nobody(x) FILTER (WHERE ...)
         fail_unknown(node, source)
     arguments: tuple[exp.Expr | None, ...] = tuple(node.expressions)
+    if arguments and isinstance(arguments[0], exp.Distinct):
+        return _distinct(arguments[0], function.name, node, source)
+    if function.name == "approx_quantile" and len(arguments) == 2:
+        # The T-SQL of sqlglot knows no percentile_approx.
+        quantile = exp.ApproxQuantile(this=arguments[0], quantile=arguments[1])
+        return _plain(_quantile(quantile, function.name, source), node, source)
     if function.name == "collect" and not arguments:
         arguments = (None,)
     least = function.arity - function.optional_columns
@@ -149,17 +155,22 @@ def _known(node: exp.Expr, function: str, source: Source) -> Call:
     if isinstance(node, exp.CountIf):
         return _plain(Call("count", filter=argument), node, source)
     if isinstance(argument, exp.Distinct):
-        if function not in _DISTINCT or len(argument.expressions) != 1:
-            source.fail_on(f"{function}(DISTINCT ...) is not offered: only COUNT(DISTINCT x) of one expression", node)
-        return _plain(Call(_DISTINCT[function], (argument.expressions[0],)), node, source)
+        return _distinct(argument, function, node, source)
     if function == "count" and (isinstance(argument, exp.Star) or argument.is_number or argument.is_string):
         return Call("count")  # COUNT(1) counts rows, as COUNT(*) does
     return _plain(Call(function, (argument,)), node, source)
 
 
+def _distinct(argument: exp.Distinct, function: str, node: exp.Expr, source: Source) -> Call:
+    if function not in _DISTINCT or len(argument.expressions) != 1:
+        source.fail_on(f"{function}(DISTINCT ...) is not offered: only COUNT(DISTINCT x) of one expression", node)
+    return _plain(Call(_DISTINCT[function], (argument.expressions[0],)), node, source)
+
+
 def _quantile(node: exp.Expr, function: str, source: Source) -> Call:
     share = node.args.get("quantile")
-    if not isinstance(share, exp.Literal) or share.is_string:
+    # sqlglot takes `. 0.9` for a number too.
+    if not isinstance(share, exp.Literal) or share.is_string or share.name.count(".") > 1:
         source.fail_on("expected one number between 0 and 1 for the quantile", node)
     q = float(share.name)
     if isinstance(node, exp.ApproxQuantile):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from muntin.duration import UNITS, format_duration
+from muntin.duration import UNITS, format_duration, is_nanosecond
 from muntin.window.spec import Window
 
 if TYPE_CHECKING:
@@ -150,6 +150,8 @@ def _positional(call: exp.Expr, kind: str, source: Source) -> dict[str, tuple[ex
 
 def _length(unit: exp.Expr, number: exp.Expr, source: Source) -> int:
     word = "" if unit.is_string or not isinstance(unit, (exp.Column, exp.Var)) else unit.name.lower()
+    if is_nanosecond(word):
+        source.fail_on("times count whole microseconds, nanoseconds are finer than that. Take microsecond", unit)
     if word not in _UNIT:
         close = difflib.get_close_matches(word, _UNIT, n=1)
         guess = f" Did you mean {close[0]}?" if close else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from sqlglot.dialects.spark import Spark
 from sqlglot.dialects.tsql import TSQL
@@ -12,7 +12,11 @@ from sqlglot.parsers.tsql import TSQLParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sqlglot import exp
+
+T = TypeVar("T")
 
 
 class SyntaxFault(ParseError):
@@ -27,12 +31,18 @@ def _fault(message: str, token: Token) -> SyntaxFault:
     return fault
 
 
-def _without(keywords: dict[str, TokenType], *words: str) -> dict[str, TokenType]:
-    return {word: kind for word, kind in keywords.items() if word not in words}
+def _without(known: dict[str, T], *words: str) -> dict[str, T]:
+    return {word: what for word, what in known.items() if word not in words}
 
 
 class StreamAnalyticsParser(TSQLParser):
     """Read T-SQL with `TIMESTAMP BY expression [OVER ...]` after a table."""
+
+    # sqlglot keeps of a unit what it takes it for: y is a year to it, w a week, and hh an hour of twelve.
+    FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = _without(
+        TSQLParser.FUNCTIONS, "DATEADD", "DATEDIFF", "DATEDIFF_BIG", "DATENAME"
+    )
+    FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = _without(TSQLParser.FUNCTION_PARSERS, "DATEPART")
 
     _reading_time = False
 
@@ -77,15 +87,27 @@ class StreamAnalytics(TSQL):
     class Tokenizer(TSQL.Tokenizer):
         """T-SQL without the words that are plain names in Stream Analytics."""
 
-        KEYWORDS: ClassVar[dict[str, TokenType]] = _without(
-            TSQL.Tokenizer.KEYWORDS, "WINDOW", "OFFSET", "OUTPUT", "OPTION", "GO", "PRINT", "PROC", "XML", "IMAGE"
-        )
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
+            **_without(
+                TSQL.Tokenizer.KEYWORDS, "WINDOW", "OFFSET", "OUTPUT", "OPTION", "GO", "PRINT", "PROC", "XML", "IMAGE"
+            ),
+            "!>": TokenType.LTE,  # not greater
+            "!<": TokenType.GTE,
+        }
 
     Parser = StreamAnalyticsParser
 
 
 class SparkWindowsParser(SparkParser):
     """Read Spark SQL, and say at which token it went wrong."""
+
+    def _parse_interval(self, *args: Any, **options: Any) -> exp.Add | exp.Interval | None:
+        # sqlglot writes `INTERVAL 10 SECONDS` anew, and the places of its words are gone.
+        token = self._curr
+        interval = super()._parse_interval(*args, **options)
+        if interval is not None and token:
+            interval.meta.update(start=token.start, end=token.end)
+        return interval
 
     def raise_error(self, message: str, token: Token | None = None) -> None:
         """Keep the token, which sqlglot's own error gives only as a piece of text."""

@@ -117,7 +117,7 @@ def check_function(node: exp.Expr, source: Source, *, azure: bool) -> None:
     if azure_windows.is_window(node) if azure else spark_window.is_window(node):
         source.fail_on(f"{node.name} stands in GROUP BY only", node)
     if azure:
-        fail_unknown(node, source, also=tuple(TSQLParser.FUNCTIONS))
+        fail_unknown(node, source, also=(*TSQLParser.FUNCTIONS, "DATEPART"))
 
 
 def input_expression(

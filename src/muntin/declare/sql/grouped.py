@@ -135,8 +135,9 @@ class Groups:
         alike = tuple(None if a is None else spelling(a) for a in (*call.arguments, call.filter))
         identity = (call.function, alike, call.params)
         if identity not in self.calls:
-            found = AggregateCall(self._name(call, alias), call.function, arguments, call.params, condition)
-            self.calls[identity] = found
+            self.calls[identity] = AggregateCall(
+                self._name(call, alias), call.function, arguments, call.params, condition, self.source.place(node)
+            )
         return self.calls[identity].name
 
     def _input(self, node: exp.Expr, place: str) -> str:

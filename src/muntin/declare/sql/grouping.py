@@ -37,8 +37,10 @@ class Grouping:
     """The classes of the keys' expressions: only such a node can be a key."""
 
 
-def read_grouping(select: exp.Select, time: exp.Expr | None, source: Source, *, azure: bool) -> Grouping:
-    """Read GROUP BY; `time` is what TIMESTAMP BY gave."""
+def read_grouping(
+    select: exp.Select, time: exp.Expr | None, moment: exp.Expr | None, source: Source, *, azure: bool
+) -> Grouping:
+    """Read GROUP BY; `time` is what TIMESTAMP BY gave, `moment` what stands for `System.Timestamp()`."""
     group = select.args.get("group")
     if group is None:
         source.fail_clause(f"the query has no window. {_NEEDED[azure]}", "FROM")
@@ -59,8 +61,9 @@ def read_grouping(select: exp.Select, time: exp.Expr | None, source: Source, *, 
         _check_key(item, source, azure=azure)
         text = spelling(item)
         if text not in keys:
-            checked = input_expression(item, source, azure=azure, time=time, place="GROUP BY")
-            keys[text] = Key(unique(_name(item, select, len(keys) + 1), taken), spark_text(checked, source))
+            checked = input_expression(item, source, azure=azure, time=moment, place="GROUP BY")
+            name = unique(_name(item, select, len(keys) + 1), taken)
+            keys[text] = Key(name, spark_text(checked, source), source.place(item))
     if not windows:
         source.fail_clause(f"the query has no window. {_NEEDED[azure]}", "GROUP BY")
     if azure:

@@ -58,6 +58,6 @@ def _default(item: exp.Expr, place: int, groups: Groups) -> str:
     if is_timestamp(item):
         return "window_end"
     call = item.this if isinstance(item, (exp.Window, exp.Filter)) else item
-    if is_aggregate(call):
+    if is_aggregate(call) and "start" in call.meta:  # sqlglot knows no place of some, STRING_AGG is one
         return groups.source.text[call.meta["start"] : call.meta["end"] + 1].lower()
     return f"column_{place}"

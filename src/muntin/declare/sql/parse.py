@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from muntin.declare.sql.azure_functions import mend
@@ -15,44 +14,47 @@ from muntin.declare.sql.query import SelectQuery
 from muntin.declare.sql.read import read_select
 from muntin.declare.sql.source import Source
 
-if TYPE_CHECKING:
-    from sqlglot import exp
 
-
-def parse_sql(text: str) -> SelectQuery:
+def parse_sql(text: str, *, time_is_text: bool = False) -> SelectQuery:
     """Read one SELECT over windows; its expressions come back as Spark SQL.
+
+    `time_is_text` says that what TIMESTAMP BY names is text: `System.Timestamp()` is then the time that it stands for.
 
     >>> query = parse_sql("SELECT k, MAX(a) - MIN(a) AS spread FROM i TIMESTAMP BY t GROUP BY k, Tumbling(mi, 5)")
     >>> query.outputs[1], [call.name for call in query.aggregates]
     (Output(name='spread', text='max_1 - min_2'), ['max_1', 'min_2'])
     """
     try:
-        return _parse(text)
+        return _parse(text, time_is_text)
     except SqlglotError as error:  # what its generator cannot write, met outside of any one expression
         Source(text, ()).fail(f"a part of the query has no form in Spark: {error}", 0, 0)
     except RecursionError:
         Source(text, ()).fail("the query is nested too deeply. Compute parts of it as columns first", 0, 0)
 
 
-def _parse(text: str) -> SelectQuery:
+def _parse(text: str, time_is_text: bool) -> SelectQuery:
     source, select, azure = read_select(text)
     table = select.args["from_"].this
     if azure:
         mend(select, source)
     prepare(select, _qualifiers(table))
-    time = table.args.get("timestamp_by")
+    time = said = table.args.get("timestamp_by")
     if time is not None:
         time = input_expression(time, source, azure=azure, place="TIMESTAMP BY")
-    grouping = read_grouping(select, time, source, azure=azure)
+    moment = exp.cast(time, exp.DType.TIMESTAMPTZ) if time is not None and time_is_text else time
+    grouping = read_grouping(select, time, moment, source, azure=azure)
     if grouping.time is not None:
+        said = grouping.time
         time = input_expression(grouping.time, source, azure=azure, place="window(...)")
     aliases = {item.alias.lower(): item.unalias() for item in select.expressions if item.alias}
-    groups = Groups(grouping, time, source, azure, aliases)
+    groups = Groups(grouping, moment, source, azure, aliases)
     outputs = read_outputs(select.expressions, groups)
     having, where, into = (select.args.get(clause) for clause in ("having", "where", "into"))
+    having_place = None if having is None else source.place(having)
     having_text = None if having is None else spark_text(groups.rewrite(having.this, having=True), source)
+    where_place = None if where is None else source.place(where)
     if where is not None:
-        where = input_expression(where.this, source, azure=azure, time=time)
+        where = input_expression(where.this, source, azure=azure, time=moment)
     if not groups.calls:
         source.fail_clause(
             "the query has no aggregate. Add one to the SELECT list, for example COUNT(*) AS n", "SELECT"
@@ -72,6 +74,9 @@ def _parse(text: str) -> SelectQuery:
             spark_text(input_expression(key, source, azure=azure, time=time, place="OVER"), source)
             for key in table.args.get("timestamp_over") or ()
         ),
+        where_place=where_place,
+        time_place=None if said is None else source.place(said),
+        having_place=having_place,
     )
 
 

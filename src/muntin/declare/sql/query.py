@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from muntin.declare.query import WINDOW, WINDOW_ID
 
 if TYPE_CHECKING:
+    from muntin.declare.sql.source import Place
     from muntin.window.spec import Window
 
 OWN_NAMES = frozenset({WINDOW, WINDOW_ID})
@@ -24,6 +25,7 @@ class Key:
 
     name: str
     text: str
+    place: Place | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class AggregateCall:
     arguments: tuple[str, ...] = ()
     params: tuple[tuple[str, object], ...] = ()
     filter: str | None = None
+    place: Place | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +78,6 @@ class SelectQuery:
     into: str | None = None
     over: tuple[str, ...] = ()
     """The columns of `TIMESTAMP BY ... OVER`: streams whose lateness is judged apart. A batch has none."""
+    where_place: Place | None = field(default=None, compare=False, repr=False)
+    time_place: Place | None = field(default=None, compare=False, repr=False)
+    having_place: Place | None = field(default=None, compare=False, repr=False)

@@ -34,6 +34,7 @@ _REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "hint": (("SELECT",), "hints are not offered. Set them on the DataFrame"),
     "operation_modifiers": (("SELECT",), "modifiers of SELECT are not offered"),
 }
+_JOIN_SELECTS = {"UNION", "EXCEPT", "INTERSECT", "MINUS", "ALL", "DISTINCT"}
 _READ = {"expressions", "from_", "where", "group", "having", "into", "kind"}
 
 
@@ -158,6 +159,10 @@ def _only_statement(source: Source) -> Source:
         source.fail_at(_REFUSED["with_"][1], tokens[0])
     if words[0] != "SELECT":
         source.fail_at(f"expected SELECT, got {tokens[0].text!r}. Write for example {EXAMPLE!r}", tokens[0])
+    for place, (token, depth) in enumerate(source.nested()):
+        # Stream Analytics has several statements without a semicolon between them, one for each output.
+        if place and words[place] == "SELECT" and depth == 0 and words[place - 1] not in _JOIN_SELECTS:
+            source.fail_at("one statement at a time: a second one starts here. Run each as a query of its own", token)
     for index, pair in enumerate(pairwise(words)):
         if pair == ("LIMIT", "DURATION"):
             source.fail_at(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from muntin.errors import SqlError
 
 if TYPE_CHECKING:
-    from sqlglot import exp
     from sqlglot.tokenizer_core import Token
 
+Place: TypeAlias = tuple[int, int]
+"""Where a token begins and ends in the text, counted from 0, both included."""
 
 _BEFORE, _AFTER = 90, 110
 
@@ -34,7 +36,13 @@ class Source:
 
     def fail(self, message: str, start: int, end: int) -> NoReturn:
         """Refuse the query because of what stands from `start` to `end`, both counted from 0 and included."""
-        start = min(start, len(self.text))
+        raise self.error(message, (start, end))
+
+    def error(self, message: str, place: Place | None, kind: type[SqlError] = SqlError) -> SqlError:
+        """Make an error that shows a place, where that is known."""
+        if place is None:
+            return kind(message)
+        start, end = min(place[0], len(self.text)), place[1]
         before = self.text[:start]
         line, begin = before.count("\n") + 1, before.rfind("\n") + 1
         stop = self.text.find("\n", start)
@@ -46,20 +54,30 @@ class Source:
         indent = "".join(char if char == "\t" else " " for char in self.text[begin:start])
         width = max(1, min(end + 1, begin + len(shown)) - start)
         column = start - before.rfind("\n")
-        error = SqlError(f"line {line}, column {column}: {message}\n  {shown}\n  {indent}{'^' * width}")
+        error = kind(f"line {line}, column {column}: {message}\n  {shown}\n  {indent}{'^' * width}")
         error.line, error.column = line, column
-        raise error
+        return error
 
     def fail_at(self, message: str, token: Token) -> NoReturn:
         """Refuse the query because of a token."""
         self.fail(message, token.start, token.end)
 
-    def fail_on(self, message: str, node: exp.Expr, clause: str = "SELECT") -> NoReturn:
-        """Refuse the query because of an expression: at its first token, or at its clause where none is known."""
-        places = [(n.meta["start"], n.meta["end"]) for n in node.walk() if "start" in n.meta]
-        if places:
-            self.fail(message, *min(places))
-        self.fail_clause(message, clause)
+    def fail_on(self, message: str, node: exp.Expr, clause: str = "") -> NoReturn:
+        """Refuse the query because of an expression: at its first token, or where none is known at its clause.
+
+        Without a clause it is the expression around it: of `window(ts, NULL)` the parser tells no more.
+        """
+        place, around = self.place(node), node.parent
+        while place is None and not clause and around is not None and not isinstance(around, (exp.Select, exp.Group)):
+            place, around = self.place(around), around.parent
+        if place is not None:
+            self.fail(message, *place)
+        self.fail_clause(message, clause or "SELECT")
+
+    @staticmethod
+    def place(node: exp.Expr) -> Place | None:
+        """Find the first token of an expression."""
+        return min(((n.meta["start"], n.meta["end"]) for n in node.walk() if "start" in n.meta), default=None)
 
     def fail_clause(self, message: str, *words: str) -> NoReturn:
         """Refuse the query because of a clause, found by the first of the words that it is written with."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 EPOCH_NTZ = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
+_MICROSECOND = "INTERVAL '0.000001' SECOND"
 
 
 class Coding(NamedTuple):
@@ -85,6 +86,26 @@ def sorts(of: T.DataType) -> bool:
     return not isinstance(of, (T.CalendarIntervalType, T.MapType, T.VariantType))
 
 
+def room(of: T.DataType) -> int:
+    """Say of how many numbers the room is that a value takes; of a text nobody knows.
+
+    >>> room(T.DoubleType()), room(T.StringType())
+    (1, 8)
+    """
+    return 1 if isinstance(of, (T.NumericType, T.BooleanType, T.DatetimeType)) else 8
+
+
+def joins(of: T.DataType) -> bool:
+    """Tell whether Spark joins rows by equal values of a type, null with null.
+
+    It compares only what it can sort by, and between columns that hold nothing but nulls finds no two alike.
+
+    >>> joins(T.StringType()), joins(T.NullType())
+    (True, False)
+    """
+    return sorts(of) and not isinstance(of, T.NullType)
+
+
 def ntz_micros(time: Column) -> Column:
     """Count microseconds since 1970 of a timestamp without time zone, whatever the session's zone.
 
@@ -98,4 +119,9 @@ def ntz_micros(time: Column) -> Column:
 
 def ntz_from_micros(micros: Column) -> Column:
     """Make a timestamp without time zone from microseconds since 1970."""
-    return F.expr(EPOCH_NTZ) + micros * F.expr("INTERVAL '0.000001' SECOND")
+    return F.expr(EPOCH_NTZ) + micros * F.expr(_MICROSECOND)
+
+
+def ntz_of(micros: str) -> str:
+    """Make a timestamp without time zone from microseconds since 1970, as SQL."""
+    return f"{EPOCH_NTZ} + ({micros}) * {_MICROSECOND}"

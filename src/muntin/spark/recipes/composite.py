@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from muntin.spark.recipes.coding import coding
+from muntin.spark.recipes.coding import coding, room
 from muntin.spark.recipes.part import Input, Lane, Part, Recipe, fold
 from muntin.spark.recipes.simple import count_part
 
@@ -132,7 +132,7 @@ def occurrences(*, largest: bool) -> Callable[[list[Input]], Recipe]:
         def single() -> Column:
             return F.struct(value.column.isNotNull().cast("bigint").alias("n"), value.column.alias("extreme"))
 
-        part = Part(name, make, lambda partial: fold(partial, merge), lane, single, heavy=True, holds=True)
+        part = Part(name, make, lambda partial: fold(partial, merge), lane, single, heavy=True, holds=room(value.type))
         return Recipe(native, (part,), lambda parts: parts[name]["n"])
 
     return recipe

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from muntin.spark.recipes.coding import coding, crosses
+from muntin.spark.recipes.coding import coding, crosses, room
 from muntin.spark.recipes.part import Input, Lane, Part, Recipe
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _listed(value: Input, micros: Column, name: str, show: Callable[[Column], Co
         return show(F.transform(F.array_sort(events), lambda event: event["v"]))
 
     merge = lambda partial: F.flatten(F.collect_list(partial))  # noqa: E731
-    part = Part(f"{name}({value.token})", lambda: events, merge, heavy=True, holds=True)
+    part = Part(f"{name}({value.token})", lambda: events, merge, heavy=True, holds=room(value.type))
     return Recipe(finish(events), (part,), lambda parts: finish(parts[part.name]))
 
 
@@ -111,6 +111,6 @@ def collect_distinct(inputs: list[Input]) -> Recipe:
         lambda: F.collect_set(value.column),
         lambda partial: F.array_distinct(F.flatten(F.collect_list(partial))),
         heavy=True,
-        holds=True,
+        holds=room(value.type),
     )
     return Recipe(F.array_sort(part.make()), (part,), lambda parts: F.array_sort(parts[part.name]))

@@ -42,8 +42,8 @@ class Part:
     single: Make | None = None
     heavy: bool = False
     """Spark merges it in objects, row by row, and not in a hash table of numbers."""
-    holds: bool = False
-    """Spark makes it of events by keeping their values for each group, or a sketch of them, and not a few numbers."""
+    holds: int = 0
+    """Of how many numbers the room is that an event takes, where Spark keeps values for each group, or a sketch."""
     sorts: bool = False
     """Spark groups by sorting, because what it keeps is no number that it could change where it stands."""
     in_place: str | None = None

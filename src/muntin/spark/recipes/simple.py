@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # Beyond them, two roundings of a decimal mean might not be one: see `_decimal_mean`.
 _SAFE_SCALE = 6
 _SAFE_PRECISION = 23
+# A sum has ten digits more than its values, up to 38: of wider values it can overflow.
+_ROOMY = 28
 
 
 def count(inputs: list[Input]) -> Recipe:
@@ -37,7 +39,10 @@ def total(inputs: list[Input]) -> Recipe:
     if isinstance(exact, T.DecimalType):
         # Each merge adds ten digits to the type; the result's type is that of one sum.
         wanted = _sum_type(exact)
-        return Recipe(part.make(), (part,), lambda parts: parts[part.name].cast(wanted))
+        if exact.precision <= _ROOMY:
+            return Recipe(part.make(), (part,), lambda parts: parts[part.name].cast(wanted))
+        whole, n = _whole_sum(inputs[0]), count_part(inputs[0])
+        return Recipe(part.make(), (whole, n), lambda parts: F.when(parts[n.name] > 0, parts[whole.name].cast(wanted)))
     return Recipe(part.make(), (part,), lambda parts: parts[part.name])
 
 
@@ -54,6 +59,23 @@ def sum_part(value: Input) -> Part:
         wanted = _sum_type(value.type)
         return Part(name, make, lambda partial: F.sum(partial).cast(wanted))
     return Part(name, make, F.sum)
+
+
+def _whole_sum(value: Input) -> Part:
+    """Add up decimals that may overflow, as a part: null stands for an overflow, and no value at all gives zero.
+
+    With `spark.sql.ansi.enabled=false` a sum that overflows is null, and a sum of sums would pass over it.
+    """
+    assert isinstance(value.type, T.DecimalType)
+    wanted = _sum_type(value.type)
+
+    def make() -> Column:
+        return F.when(F.count(value.column) == 0, F.lit(0).cast(wanted)).otherwise(F.sum(value.column))
+
+    def merge(partial: Column) -> Column:
+        return F.when(F.count(partial) == F.count(F.lit(1)), F.sum(partial).cast(wanted))
+
+    return Part(f"whole sum({value.token})", make, merge)
 
 
 def mean(inputs: list[Input]) -> Recipe:
@@ -95,13 +117,14 @@ def extent(inputs: list[Input]) -> Recipe:
 def any_true(inputs: list[Input]) -> Recipe:
     """Tell whether a value is true."""
     part = extreme_part(inputs[0], largest=True)
-    return Recipe(F.bool_or(inputs[0].column), (part,), lambda parts: parts[part.name])
+    # Of a column that has no type, because it holds nothing but nulls, the greatest has none either.
+    return Recipe(F.bool_or(inputs[0].column), (part,), lambda parts: parts[part.name].cast("boolean"))
 
 
 def all_true(inputs: list[Input]) -> Recipe:
     """Tell whether every value is true."""
     part = extreme_part(inputs[0], largest=False)
-    return Recipe(F.bool_and(inputs[0].column), (part,), lambda parts: parts[part.name])
+    return Recipe(F.bool_and(inputs[0].column), (part,), lambda parts: parts[part.name].cast("boolean"))
 
 
 def extreme_part(value: Input, *, largest: bool) -> Part:

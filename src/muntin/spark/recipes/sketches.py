@@ -24,7 +24,7 @@ def approx_distinct(inputs: list[Input], lg_k: int) -> Recipe:
         lambda: F.hll_sketch_agg(inputs[0].column, lg_k),
         lambda partial: F.hll_union_agg(partial, False),
         heavy=True,
-        holds=True,
+        holds=1,
     )
     return _estimated(part, F.hll_sketch_estimate)
 
@@ -37,7 +37,7 @@ def theta(inputs: list[Input], lg_k: int) -> Recipe:
         lambda: F.theta_sketch_agg(inputs[0].column, lg_k),
         lambda partial: F.theta_union_agg(partial, lg_k),
         heavy=True,
-        holds=True,
+        holds=1,
     )
     return _estimated(part, F.theta_sketch_estimate)
 
@@ -51,7 +51,7 @@ def approx_quantile(inputs: list[Input], q: float, k: int) -> Recipe:
         lambda: F.kll_sketch_agg_double(inputs[0].column.cast("double"), k),
         lambda partial: F.kll_merge_agg_double(partial, k),
         heavy=True,
-        holds=True,
+        holds=1,
     )
     # A sketch of no values has no quantile to give.
     return _estimated(
