@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from bench.chart import Chart, Panel, Series
 from bench.events import constant_pace
 from bench.measure import interleave, spread
-from bench.processes import processor
+from bench.processes import between, used
 from bench.report import Report, Table
 from bench.spark_session import session, settings, sink
 from muntin import agg, tumbling
@@ -150,14 +150,14 @@ def _cells(reading: Reading) -> tuple[float, float, float]:
 
 
 def _measured(spark: SparkSession, path: str, pane: int, rows: int, repeats: int) -> list[Reading]:
-    used: dict[str, list[float]] = {}
+    processor: dict[str, list[float]] = {}
 
     def timed(name: str, build: Callable[[], DataFrame]) -> None:
-        before = processor(os.getpid())
+        before = used(os.getpid())
         sink(build())
-        used.setdefault(name, []).append(processor(os.getpid()) - before)
+        processor.setdefault(name, []).append(between(before, used(os.getpid())))
 
     made = plans(spark.read.parquet(path), pane, rows)
     taken = interleave({name: partial(timed, name, build) for name, build in made.items()}, repeats=repeats)
     # The warm-up came first.
-    return [Reading(pane, name, taken[name].seconds, tuple(used[name][1:])) for name in made]
+    return [Reading(pane, name, taken[name].seconds, tuple(processor[name][1:])) for name in made]

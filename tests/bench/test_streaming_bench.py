@@ -4,6 +4,7 @@ import doctest
 import os
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -259,6 +260,46 @@ def test_memory_is_that_of_a_process_and_of_all_it_started() -> None:
     assert found["sleep"] > 0
     assert "sleep" not in before
     assert sum(found.values()) > sum(before.values())
+
+
+def used_by(*few: int) -> dict[tuple[int, int], processes.Used]:
+    """Leave out others that this process may have started, such as Spark, which works on."""
+    return {key: was for key, was in processes.used(os.getpid()).items() if key[0] in few}
+
+
+def test_a_process_whose_parent_ends_first_takes_nothing_off_what_is_used() -> None:
+    burn = "import time\nwhile time.process_time() < 0.4: pass\nprint('burnt', flush=True)\ntime.sleep(60)"
+    child = subprocess.Popen(
+        ["sh", "-c", f'"{sys.executable}" -c "{burn}" & echo $!; wait'], stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    grandchild = int(child.stdout.readline())
+    try:
+        assert child.stdout.readline() == "burnt\n"
+        before = used_by(os.getpid(), child.pid, grandchild)
+        assert before[processes.identity(grandchild)].itself >= 0.3
+    finally:
+        child.kill()
+        child.wait()
+        os.kill(grandchild, signal.SIGKILL)
+        child.stdout.close()
+    start = time.process_time()
+    while time.process_time() < start + 0.2:
+        pass
+    after = used_by(os.getpid(), child.pid, grandchild)
+    assert 0.15 <= processes.between(before, after) < 0.4
+    total = [sum(each.itself + each.ended for each in reading.values()) for reading in (before, after)]
+    assert total[1] < total[0], "sums of all processes go back here, and what is used must not"
+
+
+def test_a_process_that_is_waited_for_counts_from_the_first_reading_on() -> None:
+    burn = "import time\nwhile time.process_time() < 0.4: pass\nprint('burnt', flush=True)\ninput()"
+    child = subprocess.Popen([sys.executable, "-c", burn], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    child.stdout.readline()
+    before = used_by(os.getpid(), child.pid)
+    child.communicate("\n")
+    assert 0 <= processes.between(before, used_by(os.getpid(), child.pid)) < 0.3
 
 
 # --- small runs on Spark
