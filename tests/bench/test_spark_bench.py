@@ -90,8 +90,9 @@ def test_a_boost_counts_planning_and_can_leave_it_out() -> None:
 
 
 def test_quick_measures_less_unless_told_how_many_events() -> None:
-    assert tables.scale(quick=True, events=None) == tables.Scale(1_000_000, 3, 2, 2, 1.0)
+    assert tables.scale(quick=True, events=None) == tables.Scale(1_000_000, 3, 2, 2, 1.0, few=100_000)
     assert tables.scale(quick=False, events=7).events == 7
+    assert [tables.scale(quick=False, events=events).few for events in (7, None)] == [10_000, 1_000_000]
     assert tables.scale(quick=False, events=None).sets == 10
 
 
