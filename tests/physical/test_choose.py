@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -252,6 +254,31 @@ def test_every_window_is_computed_once_whatever_the_grouping() -> None:
     for direct in (False, True):
         groups = pane_groups(windows, Prices(BIG, CONSTANTS), direct=direct)
         assert sorted(w.id for group in groups for w in group) == sorted(w.id for w in windows)
+
+
+def test_groups_that_are_not_weighed_would_not_have_been_cheaper(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(7)
+    cut = 0
+    for _ in range(150):
+        windows = [tumbling(f"{draw.randint(1, 100)}s") for _ in range(draw.randint(2, 8))]
+        windows += [
+            hopping(f"{slide * draw.randint(2, 5)}s", slide=f"{slide}s") for slide in draw.sample(range(1, 30), 2)
+        ]
+        events = Statistics(10 ** draw.uniform(3, 8), draw.choice((1, 500)), int(10 ** draw.uniform(8, 14)))
+        packs, lists = draw.random() < 0.5, draw.random() < 0.5
+        prices = Prices(events, CONSTANTS, draw.randint(1, 5), packable=packs, listable=lists)
+        for direct in (False, True):
+
+            def cost(groups: Sequence[tuple[Window, ...]], direct: bool = direct, prices: Prices = prices) -> float:
+                ways = [prices.sweep, prices.direct] if direct else [prices.sweep]
+                return sum(min(way(group).seconds for way in ways) for group in groups)
+
+            found = cost(pane_groups(windows, prices, direct=direct))
+            with monkeypatch.context() as every_pair:
+                every_pair.setattr(Prices, "least_parted", lambda *_, **__: -math.inf)
+                assert found == pytest.approx(cost(pane_groups(windows, prices, direct=direct)), rel=1e-9)
+            cut += cost([tuple(windows)]) <= prices.least_parted(windows, direct=direct)
+    assert 50 < cut < 300
 
 
 def test_windows_that_share_no_pane_part_ways() -> None:

@@ -155,6 +155,35 @@ class Prices:
             return self._estimate(work + found * (c.element + self._more), fixed + _LISTS, panes=panes, windows=found)
         return self._estimate(work + found * (c.leave + self._more), fixed, panes=panes, windows=found)
 
+    def least_parted(self, windows: Sequence[Window], *, direct: bool = False) -> float:
+        """Say what windows take at least, in seconds, in two groups or more with panes of their own.
+
+        With `direct`, any of them may go without panes, straight from the events.
+
+        >>> from muntin import tumbling
+        >>> from muntin.physical.constants import Constants
+        >>> from muntin.physical.statistics import Statistics
+        >>> windows = [tumbling("20s"), tumbling("40s")]
+        >>> prices = Prices(Statistics(rows=1e6, span=10**12), Constants())
+        >>> one, two = (prices.sweep(part).seconds for part in (windows, windows[:1]))
+        >>> one < prices.least_parted(windows) <= two + prices.sweep(windows[1:]).seconds
+        True
+        """
+        c = self.constants
+        found = [self.statistics.intervals(window) for window in windows]
+        read = self.statistics.rows * (self._scan + c.group + self._grouped)
+        crossing = min(self._crossing(self.pane([window]), pack) for window in windows for pack in self._packs)
+        panes = self._estimate(read + crossing, c.branch + 2 * c.stage + c.python).seconds
+        each = min(c.leave, c.element) + self._more
+        most = self._estimate(sum(found) * each, 0.0).seconds
+        if not direct:
+            return 2 * panes + most
+        # What a window takes more that goes straight from the events: one of several does so at least, or all do.
+        straight = self._estimate(read, c.branch + c.stage).seconds
+        more = [straight + self._estimate(n * (c.exchange + self._grouped - each), 0.0).seconds for n in found]
+        some = panes + (sum(m for m in more if m < 0) if min(more) < 0 else min(more))
+        return most + min(2 * panes, some, sum(more))
+
     def runs(self, windows: Sequence[Window]) -> bool:
         """Tell whether windows are many and mostly neighbours of others, so that it pays to hand them back in lists.
 

@@ -49,6 +49,10 @@ def pane_groups(windows: Sequence[Window], prices: Prices, *, direct: bool = Fal
                 price[group] = min(price[group], prices.direct(found).seconds)
         return price[group]
 
+    whole = sum(groups)
+    if len(groups) > 1 and cost(whole) <= prices.least_parted(windows, direct=direct):
+        # To weigh all pairs takes longer than to plan all the rest, and no parts can be cheaper.
+        return [members(whole)]
     while len(groups) > 1:
         saved, i, j = max(
             (cost(groups[i]) + cost(groups[j]) - cost(groups[i] | groups[j]), -i, -j)
@@ -59,7 +63,6 @@ def pane_groups(windows: Sequence[Window], prices: Prices, *, direct: bool = Fal
             break
         i, j = -i, -j
         groups = [group for k, group in enumerate(groups) if k not in (i, j)] + [groups[i] | groups[j]]
-    whole = sum(groups)
     if cost(whole) <= sum(map(cost, groups)):
         groups = [whole]
     # In the order of the first window of each: its lowest bit.
