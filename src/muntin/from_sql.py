@@ -44,22 +44,37 @@ def sql(text: str, *, time: str | None = None, watermark: str | timedelta | None
     `time` names the events' time column where the query has no TIMESTAMP BY. Windows are `(start, end]` in Azure's
     dialect and `[start, end)` in Spark's, as in each of them.
     """
-    parsed = parse_sql(text)
+    for name, frame in inputs.items():
+        if not hasattr(frame, "groupBy"):
+            msg = f"the input {name} must be a Spark DataFrame, got {type(frame).__name__}"
+            raise SqlError(msg)
+    if not (time is None or isinstance(time, str)):
+        msg = f"time is the name of a column, or an expression as text, got {type(time).__name__}"
+        raise SqlError(msg)
     named = {name.lower(): frame for name, frame in inputs.items()}
+
+    def columns_of(source: str) -> list[str]:
+        return named[source.lower()].columns if source.lower() in named else []
+
+    parsed = parse_sql(text, columns=columns_of)
     if parsed.source.lower() not in named:
         given = ", ".join(inputs) if inputs else "none"
-        msg = f"the query reads {parsed.source!r}, and the inputs given are: {given}. Pass {parsed.source}=df"
+        wanted = f"{parsed.source}=df" if parsed.source.isidentifier() else f"**{{{parsed.source!r}: df}}"
+        msg = f"the query reads {parsed.source!r}, and the inputs given are: {given}. Pass {wanted}"
         raise SqlError(msg)
+    frame = named[parsed.source.lower()]
+    columns = {name.lower(): name for name in frame.columns}
+    if time is not None and time.lower() in columns:
+        # A name as it stands, whatever letters it has.
+        time = "`" + columns[time.lower()].replace("`", "``") + "`"
     when = parsed.time or time
     if when is None:
         msg = "the query does not say which column is the time: add TIMESTAMP BY column, or pass time='column'"
         raise SqlError(msg)
-    frame = named[parsed.source.lower()]
-    columns = {name.lower(): name for name in frame.columns}
     from muntin.spark.asked import is_text, prepared
 
     if _SYSTEM_TIME.search(text) and is_text(frame, when):
-        parsed = parse_sql(text, time_is_text=True)
+        parsed = parse_sql(text, time_is_text=True, columns=columns_of)
 
     source, aggregates = prepared(frame, parsed, when, text)
     with _placed(text, parsed):

@@ -113,10 +113,8 @@ def named(df: DataFrame, columns: list[str | Column], what: str) -> tuple[DataFr
     The time hides where a column has its name already; any other takes that column's place, and what was `Covered` is
     told. An expression that is that column, as `F.col("device")` is, needs none.
     """
-    from pyspark.errors import AnalysisException, ParseException
-
     from muntin.spark.beside import HIDDEN_TIME
-    from muntin.spark.reason import reason
+    from muntin.spark.reason import REFUSALS, reason
 
     there = {name.lower() for name in df.columns}
     names, made = [], {}
@@ -136,7 +134,7 @@ def named(df: DataFrame, columns: list[str | Column], what: str) -> tuple[DataFr
             name = HIDDEN_TIME if place == 0 and several[0].lower() in there else several[0]
             if len(several) == 1:
                 _ = df.withColumns({name: column}).schema
-        except (AnalysisException, ParseException) as error:
+        except REFUSALS as error:
             msg = f"{what} cannot be taken from the DataFrame: {reason(error)}"
             raise QueryError(msg) from error
         if len(several) != 1:

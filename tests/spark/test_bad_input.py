@@ -145,10 +145,10 @@ WRONG: list[tuple[str, Any, type[Exception], str]] = [
     ),
     ("max of map", lambda df: planned(df, n=agg.max("m")), QueryError, r"max cannot order m, of type map"),
     (
-        "sketch of double",
-        lambda df: planned(df, n=agg.approx_distinct("x")),
+        "sketch of map",
+        lambda df: planned(df, n=agg.approx_distinct("m")),
         QueryError,
-        r"`n` cannot be computed.*DOUBLE",
+        r"`n` cannot be computed.*MAP",
     ),
     (
         "sketch size",

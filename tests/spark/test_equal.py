@@ -32,19 +32,16 @@ DECIMALS = ("v_money", "v_decimal")
 NUMBERS = (*INTEGERS, *FLOATS, "v_wild", *DECIMALS)
 VALUES = tuple(name for name in SCHEMA.names if name.startswith("v_"))
 TIMES = ("v_date", "v_time", "v_ntz")
-SKETCHED = ("v_int", "v_long", "v_string", "v_binary")
 # Which columns each aggregate is tried on.
 TAKES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("count", "min", "max", "min_count", "max_count", "first", "last"), VALUES),
-    **dict.fromkeys(("collect", "collect_distinct", "count_distinct"), VALUES),
+    **dict.fromkeys(("collect", "collect_distinct", "count_distinct", "approx_distinct", "theta"), VALUES),
     **dict.fromkeys(("sum", "avg", "variance", "var_pop", "stddev", "stddev_pop", "median"), NUMBERS),
     **dict.fromkeys(("any", "all"), ("v_bool",)),
     # From the smallest 32-bit integer to the largest is more than one holds: see the test of that below.
     "range": (*(name for name in NUMBERS if name != "v_int"), *TIMES),
     "geometric_mean": ("v_byte", "v_double", "v_wild"),
     "concat": ("v_string",),
-    "approx_distinct": SKETCHED,
-    "theta": SKETCHED,
     "approx_quantile": ("v_byte", "v_double", "v_money"),
 }
 KEYS = (

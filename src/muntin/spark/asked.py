@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -12,7 +11,7 @@ from muntin.declare.query import RESERVED
 from muntin.declare.sql.source import Source
 from muntin.errors import SqlError, SqlQueryError
 from muntin.spark.beside import beside
-from muntin.spark.reason import reason
+from muntin.spark.reason import REFUSALS, reason
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -87,13 +86,13 @@ def is_text(frame: DataFrame, time: str) -> bool:
     """Tell whether what is to be the time is text; what cannot be computed is refused later, with its place."""
     try:
         return isinstance(frame.select(F.expr(time).alias("c")).schema[0].dataType, T.StringType)
-    except (AnalysisException, ParseException):
+    except REFUSALS:
         return False
 
 
 def _type(frame: DataFrame, text: str, what: str, source: Source, place: Place | None) -> T.DataType:
     try:
         return frame.select(F.expr(text).alias("c")).schema[0].dataType
-    except (AnalysisException, ParseException) as error:
+    except REFUSALS as error:
         msg = f"{what}: {text} cannot be computed from the input: {reason(error)}"
         raise source.error(msg, place, SqlQueryError) from error

@@ -15,7 +15,7 @@ from muntin.declare.query import RESERVED
 from muntin.duration import format_duration
 from muntin.errors import QueryError
 from muntin.spark.custom import check_custom
-from muntin.spark.reason import reason
+from muntin.spark.reason import REFUSALS, reason
 from muntin.spark.recipes.catalog import known, recipe
 from muntin.spark.recipes.coding import crosses, ntz_from_micros, ntz_micros, ntz_of, sorts
 from muntin.spark.recipes.part import Input
@@ -313,7 +313,7 @@ def _type_of(source: DataFrame, column: Column | str, what: str) -> T.DataType:
         column = field(source, column)
     try:
         return source.select(column.alias("c")).schema[0].dataType
-    except (AnalysisException, ParseException) as error:
+    except REFUSALS as error:
         msg = f"{what} cannot be taken from the DataFrame: {reason(error)}"
         raise QueryError(msg) from error
 
@@ -333,7 +333,7 @@ def _refusal(source: DataFrame, results: dict[str, Column]) -> Exception | None:
     try:
         # Spark looks at types when the schema is asked for, over Connect no sooner.
         _ = source.agg(*(column.alias(name) for name, column in results.items())).schema
-    except (AnalysisException, ParseException) as error:
+    except REFUSALS as error:
         return error
     return None
 

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from pyspark.errors import PySparkException
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+try:
+    from py4j.protocol import Py4JError
+except ImportError:  # a Spark that is reached by Connect alone
+    _FROM_THE_JVM: tuple[type[Exception], ...] = ()
+else:
+    _FROM_THE_JVM = (Py4JError,)
+# With these Spark refuses an expression: most are its own, but not that of a collation that there is not.
+REFUSALS: Final[tuple[type[Exception], ...]] = (PySparkException, *_FROM_THE_JVM)
 
 
 def reason(error: BaseException) -> str:

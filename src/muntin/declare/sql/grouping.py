@@ -38,9 +38,18 @@ class Grouping:
 
 
 def read_grouping(
-    select: exp.Select, time: exp.Expr | None, moment: exp.Expr | None, source: Source, *, azure: bool
+    select: exp.Select,
+    time: exp.Expr | None,
+    moment: exp.Expr | None,
+    source: Source,
+    *,
+    azure: bool,
+    columns: frozenset[str] = frozenset(),
 ) -> Grouping:
-    """Read GROUP BY; `time` is what TIMESTAMP BY gave, `moment` what stands for `System.Timestamp()`."""
+    """Read GROUP BY; `time` is what TIMESTAMP BY gave, `moment` what stands for `System.Timestamp()`.
+
+    `columns` are the input's, in lower case, where they are known.
+    """
     group = select.args.get("group")
     if group is None:
         source.fail_clause(f"the query has no window. {_NEEDED[azure]}", "FROM")
@@ -49,7 +58,7 @@ def read_grouping(
             source.fail_clause(
                 f"GROUP BY {argument.replace('_', ' ').upper()} is not offered: name the keys", "GROUP BY"
             )
-    items = [_resolve(item.unnest(), select, source, azure=azure) for item in group.expressions]
+    items = [_resolve(item.unnest(), select, source, columns, azure=azure) for item in group.expressions]
     windows: list[exp.Expr] = []
     keys: dict[str, Key] = {}
     taken = set(OWN_NAMES)
@@ -99,7 +108,7 @@ def unique(name: str, taken: set[str]) -> str:
     return found
 
 
-def _resolve(item: exp.Expr, select: exp.Select, source: Source, *, azure: bool) -> exp.Expr:
+def _resolve(item: exp.Expr, select: exp.Select, source: Source, columns: frozenset[str], *, azure: bool) -> exp.Expr:
     # Spark's GROUP BY may name an item of the SELECT list by its place or its alias, Azure's may not.
     if azure:
         return item
@@ -109,11 +118,13 @@ def _resolve(item: exp.Expr, select: exp.Select, source: Source, *, azure: bool)
             source.fail_on(f"GROUP BY {place}: the SELECT list has {len(select.expressions)} items", item)
         chosen: exp.Expr = select.expressions[place - 1].unalias()
         return chosen
-    if isinstance(item, exp.Column) and len(item.parts) == 1:
+    # A column of the input comes before an alias: `SELECT a AS b ... GROUP BY a, b` groups by both.
+    if isinstance(item, exp.Column) and len(item.parts) == 1 and item.name.lower() not in columns:
         for output in select.expressions:
             same = isinstance(output, exp.Alias) and output.alias.lower() == item.name.lower()
-            # `upper(a) AS a ... GROUP BY a`: the input's column comes before the alias.
-            if same and not any(c.name.lower() == item.name.lower() for c in output.this.find_all(exp.Column)):
+            # So does that of `upper(a) AS a ... GROUP BY a`, and what `max(x) AS a` stands for is no key.
+            own = same and any(c.name.lower() == item.name.lower() for c in output.this.find_all(exp.Column))
+            if same and not own and output.this.find(exp.AggFunc) is None:
                 named: exp.Expr = output.this.unnest()
                 return named
     return item

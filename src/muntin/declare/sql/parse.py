@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -14,25 +16,31 @@ from muntin.declare.sql.query import SelectQuery
 from muntin.declare.sql.read import read_select
 from muntin.declare.sql.source import Source
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
-def parse_sql(text: str, *, time_is_text: bool = False) -> SelectQuery:
+
+def parse_sql(
+    text: str, *, time_is_text: bool = False, columns: Callable[[str], Iterable[str]] | None = None
+) -> SelectQuery:
     """Read one SELECT over windows; its expressions come back as Spark SQL.
 
     `time_is_text` says that what TIMESTAMP BY names is text: `System.Timestamp()` is then the time that it stands for.
+    `columns` names the columns of an input, where they are known: Spark's GROUP BY takes them before aliases.
 
     >>> query = parse_sql("SELECT k, MAX(a) - MIN(a) AS spread FROM i TIMESTAMP BY t GROUP BY k, Tumbling(mi, 5)")
     >>> query.outputs[1], [call.name for call in query.aggregates]
     (Output(name='spread', text='max_1 - min_2'), ['max_1', 'min_2'])
     """
     try:
-        return _parse(text, time_is_text)
+        return _parse(text, time_is_text, columns)
     except SqlglotError as error:  # what its generator cannot write, met outside of any one expression
         Source(text, ()).fail(f"a part of the query has no form in Spark: {error}", 0, 0)
     except RecursionError:
         Source(text, ()).fail("the query is nested too deeply. Compute parts of it as columns first", 0, 0)
 
 
-def _parse(text: str, time_is_text: bool) -> SelectQuery:
+def _parse(text: str, time_is_text: bool, columns: Callable[[str], Iterable[str]] | None) -> SelectQuery:
     source, select, azure = read_select(text)
     table = select.args["from_"].this
     if azure:
@@ -42,7 +50,8 @@ def _parse(text: str, time_is_text: bool) -> SelectQuery:
     if time is not None:
         time = input_expression(time, source, azure=azure, place="TIMESTAMP BY")
     moment = exp.cast(time, exp.DType.TIMESTAMPTZ) if time is not None and time_is_text else time
-    grouping = read_grouping(select, time, moment, source, azure=azure)
+    known = frozenset(name.lower() for name in columns(_dotted(table))) if columns else frozenset()
+    grouping = read_grouping(select, time, moment, source, azure=azure, columns=known)
     if grouping.time is not None:
         said = grouping.time
         time = input_expression(grouping.time, source, azure=azure, place="window(...)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from muntin.errors import AggregateError
 from muntin.spark.recipes.coding import sorts
@@ -16,12 +17,16 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 
+# Of these types Spark's sketches of different values take all.
+_SKETCHED = (T.IntegerType, T.LongType, T.StringType, T.BinaryType, T.NullType)
+
+
 def approx_distinct(inputs: list[Input], lg_k: int) -> Recipe:
     """Estimate how many different values there are, by HyperLogLog."""
     _check("approx_distinct", "lg_k", lg_k, 4, 21)
     part = Part(
         f"hll({inputs[0].token}, {lg_k})",
-        lambda: F.hll_sketch_agg(inputs[0].column, lg_k),
+        lambda: F.hll_sketch_agg(_hashed(inputs[0]), lg_k),
         lambda partial: F.hll_union_agg(partial, False),
         heavy=True,
         holds=1,
@@ -34,7 +39,7 @@ def theta(inputs: list[Input], lg_k: int) -> Recipe:
     _check("theta", "lg_k", lg_k, 4, 26)
     part = Part(
         f"theta({inputs[0].token}, {lg_k})",
-        lambda: F.theta_sketch_agg(inputs[0].column, lg_k),
+        lambda: F.theta_sketch_agg(_hashed(inputs[0], T.FloatType, T.DoubleType), lg_k),
         lambda partial: F.theta_union_agg(partial, lg_k),
         heavy=True,
         holds=1,
@@ -71,6 +76,13 @@ def count_distinct(inputs: list[Input]) -> Recipe:
     """Count different values: of one window from all its values, of many from where each value is the first."""
     value = inputs[0]
     return Recipe(F.count_distinct(value.column), item=value.column if sorts(value.type) else None)
+
+
+def _hashed(value: Input, *taken: type[T.DataType]) -> Column:
+    """Give a sketch of different values what it takes: of types that it does not, a hash of 64 bits."""
+    if isinstance(value.type, (*_SKETCHED, *taken)) or not sorts(value.type):
+        return value.column
+    return F.when(value.column.isNotNull(), F.xxhash64(value.column))
 
 
 def _check(function: str, setting: str, value: object, least: float, most: float) -> None:
