@@ -95,6 +95,14 @@ SPARK = [
     "CASE WHEN x THEN y END",
     "UNIX_SECONDS(ts)",
 ]
+SPARK_REWRITTEN = [
+    # A sum, and the parentheses are the minus's.
+    ("ts - interval 23 hours 30 minutes", "ts - (INTERVAL '23' HOURS + INTERVAL '30' MINUTES)"),
+    (
+        "ts - interval 1 day 2 hours 3 minutes > x",
+        "ts - (INTERVAL '1' DAY + INTERVAL '2' HOURS + INTERVAL '3' MINUTES) > x",
+    ),
+]
 
 
 def places(expression: str, input_of: str) -> tuple[str | None, ...]:
@@ -116,6 +124,11 @@ def test_azure_to_spark(expression: str, text: str) -> None:
 @pytest.mark.parametrize("expression", SPARK)
 def test_spark_stays(expression: str) -> None:
     assert places(expression, "spark") == (expression, expression, expression)
+
+
+@pytest.mark.parametrize(("expression", "text"), SPARK_REWRITTEN)
+def test_spark_keeps_its_meaning(expression: str, text: str) -> None:
+    assert places(expression, "spark") == (text, text, text)
 
 
 @pytest.mark.parametrize("text", [*(text for _, text in AZURE), *SPARK])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.dialects.tsql import TSQL
 from sqlglot.errors import ParseError
@@ -13,8 +14,6 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from sqlglot import exp
 
 T = TypeVar("T")
 
@@ -101,10 +100,13 @@ class StreamAnalytics(TSQL):
 class SparkWindowsParser(SparkParser):
     """Read Spark SQL, and say at which token it went wrong."""
 
-    def _parse_interval(self, *args: Any, **options: Any) -> exp.Add | exp.Interval | None:
+    def _parse_interval(self, require_interval: bool = True, *args: Any, **options: Any) -> Any:
         # sqlglot writes `INTERVAL 10 SECONDS` anew, and the places of its words are gone.
         token = self._curr
-        interval = super()._parse_interval(*args, **options)
+        interval: Any = super()._parse_interval(require_interval, *args, **options)
+        if require_interval and isinstance(interval, exp.Add):
+            # Several units are a sum to sqlglot: `t - INTERVAL 23 HOURS 30 MINUTES` would add the minutes.
+            interval = exp.paren(interval, copy=False)
         if interval is not None and token:
             interval.meta.update(start=token.start, end=token.end)
         return interval
