@@ -96,6 +96,14 @@ SPARK = [
     "UNIX_SECONDS(ts)",
 ]
 SPARK_REWRITTEN = [
+    # Spark 4 reads a doubled quote as one, and joins strings that stand apart or have other quotes.
+    ("x = 'O''Brien'", r"x = 'O\'Brien'"),
+    ("x = ''''", r"x = '\''"),
+    ("x = 'a''''b''c'", r"x = 'a\'\'b\'c'"),
+    ('x = "a""b"', "x = 'a\"b'"),
+    ("x = \"O''Brien\"", r"x = 'O\'\'Brien'"),
+    ("x = 'a' 'b'", "x = CONCAT('a', 'b')"),
+    ("x = 'a'\"b\"", "x = CONCAT('a', 'b')"),
     # A sum, and the parentheses are the minus's.
     ("ts - interval 23 hours 30 minutes", "ts - (INTERVAL '23' HOURS + INTERVAL '30' MINUTES)"),
     (

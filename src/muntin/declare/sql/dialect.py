@@ -15,6 +15,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sqlglot.dialects.dialect import DialectType
+
 T = TypeVar("T")
 
 
@@ -125,3 +127,20 @@ class SparkWindows(Spark):
         KEYWORDS: ClassVar[dict[str, TokenType]] = _without(Spark.Tokenizer.KEYWORDS, "WINDOW")
 
     Parser = SparkWindowsParser
+
+    def tokenize(self, sql: str, dialect: DialectType = None) -> list[Token]:
+        """Read a doubled quote in a string as one quote, as Spark 4 does: sqlglot finds two strings that touch."""
+        found: list[Token] = []
+        for token in super().tokenize(sql, dialect):
+            last = found[-1] if found else None
+            if last is not None and _touch(last, token, sql):
+                text = f"{last.text}{sql[token.start]}{token.text}"
+                token = Token(last.token_type, text, last.line, last.col, last.start, token.end, token.comments)
+                found.pop()
+            found.append(token)
+        return found
+
+
+def _touch(one: Token, other: Token, sql: str) -> bool:
+    strings = one.token_type == other.token_type == TokenType.STRING
+    return strings and one.end + 1 == other.start and sql[one.start] == sql[other.start]
