@@ -40,8 +40,9 @@ class StreamAnalyticsParser(TSQLParser):
     """Read T-SQL with `TIMESTAMP BY expression [OVER ...]` after a table."""
 
     # sqlglot keeps of a unit what it takes it for: y is a year to it, w a week, and hh an hour of twelve.
+    # log(10, 1000) is less than 3 by a rounding, and log10(1000) is 3.
     FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = _without(
-        TSQLParser.FUNCTIONS, "DATEADD", "DATEDIFF", "DATEDIFF_BIG", "DATENAME"
+        TSQLParser.FUNCTIONS, "DATEADD", "DATEDIFF", "DATEDIFF_BIG", "DATENAME", "LOG10", "LOG2"
     )
     FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = _without(TSQLParser.FUNCTION_PARSERS, "DATEPART")
 
@@ -101,6 +102,9 @@ class StreamAnalytics(TSQL):
 
 class SparkWindowsParser(SparkParser):
     """Read Spark SQL, and say at which token it went wrong."""
+
+    # As in Azure's dialect: log10(1000) is 3, and log(10, 1000) is less.
+    FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = _without(SparkParser.FUNCTIONS, "LOG10", "LOG2")
 
     def _parse_interval(self, require_interval: bool = True, *args: Any, **options: Any) -> Any:
         # sqlglot writes `INTERVAL 10 SECONDS` anew, and the places of its words are gone.
