@@ -327,3 +327,13 @@ def test_where_and_into() -> None:
     assert (query.into, query.time) == ("my output", "t + d")
     plain = parse_sql("SELECT COUNT(*) INTO Output FROM Input TIMESTAMP BY t GROUP BY Tumbling(mi, 5)")
     assert (plain.into, plain.where) == ("Output", None)
+
+
+def test_what_is_called_as_a_constant_is_no_constant() -> None:
+    query = azure("COUNT(*) AS [true], MAX(x) AS [null], UPPER(k) AS [False]", "UPPER(k), Tumbling(mi, 5)")
+    assert [(output.name, output.text) for output in query.outputs] == [
+        ("true", "count_1"),
+        ("null", "max_2"),
+        ("False", "`False`"),
+    ]
+    assert spark("count_if(ok) AS true").outputs == (Output("true", "count_1"),)

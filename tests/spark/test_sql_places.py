@@ -223,3 +223,9 @@ def test_like_knows_sets_of_characters(
     frame = spark.createDataFrame([(text,) for text in [*matching, *others]], "x string")
     assert where.where is not None
     assert [row[0] for row in frame.where(where.where).collect()] == matching
+
+
+def test_columns_called_as_constants_hold_their_values(events: DataFrame) -> None:
+    found = mt.sql(f"SELECT COUNT(*) AS [true], UPPER(s) AS [null] {FROM} GROUP BY UPPER(s), Tumbling(mi, 5)", e=events)
+    assert sorted(map(tuple, found.native().collect())) == [(1, "0"), (1, "1"), (1, "2")]
+    assert sorted(map(tuple, found.plan(statistics=GIVEN).run().collect())) == [(1, "0"), (1, "1"), (1, "2")]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from muntin.declare.sql.source import Source
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CONSTANTS = {"true", "false", "null"}
 _SPARK_TOO = {"log10", "log2"}
 """Functions of Azure's dialect that Spark has under the same name, and that sqlglot would rewrite."""
 
@@ -39,7 +40,7 @@ def prepare(select: exp.Select, names: tuple[tuple[str, ...], ...]) -> None:
                     column.set(place, part)
                 break
     for identifier in select.find_all(exp.Identifier):
-        if not _PLAIN.fullmatch(identifier.name):
+        if not is_plain(identifier.name):
             identifier.set("quoted", True)
 
 
@@ -64,13 +65,22 @@ def spelling(node: exp.Expr) -> str:
     return copy.sql("spark", comments=False, normalize_functions="lower")
 
 
+def is_plain(text: str) -> bool:
+    """Tell whether a name means a column without quotes: `true` would be the constant.
+
+    >>> is_plain("low"), is_plain("low temp"), is_plain("True")
+    (True, False, False)
+    """
+    return _PLAIN.fullmatch(text) is not None and text.lower() not in _CONSTANTS
+
+
 def name(text: str, *, quoted: bool = False) -> exp.Column:
     """Make a column of the given name, quoted where it must be.
 
     >>> name("low").sql("spark"), name("low temp").sql("spark")
     ('low', '`low temp`')
     """
-    return exp.column(exp.to_identifier(text, quoted=quoted or not _PLAIN.fullmatch(text)))
+    return exp.column(exp.to_identifier(text, quoted=quoted or not is_plain(text)))
 
 
 def operand(node: exp.Expr) -> exp.Expr:

@@ -13,6 +13,7 @@ from muntin.declare.sql.aggregates import SQL_NAMES, WHOLE_RECORD, Call, fail_un
 from muntin.declare.sql.expression import (
     check_function,
     input_expression,
+    is_plain,
     is_system_window,
     is_timestamp,
     is_window_id,
@@ -148,6 +149,6 @@ class Groups:
         taken = {*OWN_NAMES, *(k.name.lower() for k in self.grouping.keys.values())}
         taken |= {c.name.lower() for c in self.calls.values()}
         # The alias makes plans readable; where it is no plain name, a number will do.
-        if alias.isidentifier() and alias.isascii() and alias.lower() not in taken:
+        if is_plain(alias) and alias.lower() not in taken:
             return alias
         return unique(f"{call.function}_{len(self.calls) + 1}", taken | set(self.aliases))
