@@ -64,6 +64,8 @@ AZURE = [
     ("DATEPART(month, x)", "CAST(EXTRACT(MONTH FROM x) AS BIGINT)"),
     ("DATEPART(iso_week, x)", "CAST(EXTRACT(WEEK FROM x) AS BIGINT)"),
     ("DATEPART(w, x)", "CAST(EXTRACT(DAYOFWEEK FROM x) AS BIGINT)"),
+    ("DATETRUNC(hh, x)", "DATE_TRUNC('HOUR', x)"),
+    ("DATETRUNC(iso_week, x)", "DATE_TRUNC('WEEK', x)"),
     ("DATENAME(m, x)", "DATE_FORMAT(x, 'MMMM')"),
     ("DATENAME(hh, DATEADD(hh, 1, x))", "CAST(CAST(EXTRACT(HOUR FROM DATE_ADD(HOUR, 1, x)) AS BIGINT) AS STRING)"),
     ("YEAR(x)", "YEAR(x)"),

@@ -93,11 +93,12 @@ def read_call(node: exp.Expr, source: Source) -> Call:
     return _known(node, function, source)
 
 
-# How a time is made, which is the first thing that a file without one needs.
+# How a time is made, which is the first thing that a file without one needs, and cut.
 _AZURE_SAYS: Final = {
     "make_timestamp": "DATETIMEFROMPARTS(year, month, day, hour, minute, second, millisecond)",
     "timestamp_seconds": "DATEADD(second, x, CAST('1970-01-01' AS datetime))",
     "timestamp_millis": "DATEADD(millisecond, x, CAST('1970-01-01' AS datetime))",
+    "date_trunc": "DATETRUNC(hour, t)",
     "to_timestamp": "CAST(x AS datetime)",
     "try_to_timestamp": "TRY_CAST(x AS datetime)",
 }
@@ -168,6 +169,8 @@ def _distinct(argument: exp.Distinct, function: str, node: exp.Expr, source: Sou
 
 
 def _quantile(node: exp.Expr, function: str, source: Source) -> Call:
+    if isinstance(node.this, exp.Distinct):
+        return _distinct(node.this, function, node, source)
     share = node.args.get("quantile")
     # sqlglot takes `. 0.9` for a number too.
     if not isinstance(share, exp.Literal) or share.is_string or share.name.count(".") > 1:

@@ -36,13 +36,28 @@ def _without(known: dict[str, T], *words: str) -> dict[str, T]:
     return {word: what for word, what in known.items() if word not in words}
 
 
+def _at(token: Token | None, node: exp.Expr | None) -> exp.Expr | None:
+    # Types have no place in sqlglot's tree.
+    if token and isinstance(node, exp.DataType):
+        node.meta.update(start=token.start, end=token.end)
+    return node
+
+
 class StreamAnalyticsParser(TSQLParser):
     """Read T-SQL with `TIMESTAMP BY expression [OVER ...]` after a table."""
 
     # sqlglot keeps of a unit what it takes it for: y is a year to it, w a week, and hh an hour of twelve.
     # log(10, 1000) is less than 3 by a rounding, and log10(1000) is 3.
     FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = _without(
-        TSQLParser.FUNCTIONS, "DATEADD", "DATEDIFF", "DATEDIFF_BIG", "DATENAME", "LOG10", "LOG2"
+        TSQLParser.FUNCTIONS,
+        "DATEADD",
+        "DATEDIFF",
+        "DATEDIFF_BIG",
+        "DATENAME",
+        "DATETRUNC",
+        "DATE_TRUNC",
+        "LOG10",
+        "LOG2",
     )
     FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = _without(TSQLParser.FUNCTION_PARSERS, "DATEPART")
 
@@ -72,6 +87,10 @@ class StreamAnalyticsParser(TSQLParser):
         if not table.args.get("alias"):
             table.set("alias", self._parse_table_alias(alias_tokens=self.TABLE_ALIAS_TOKENS))
         return table
+
+    def _parse_types(self, *args: Any, **options: Any) -> exp.Expr | None:
+        token = self._curr
+        return _at(token, super()._parse_types(*args, **options))
 
     def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
         # In `TIMESTAMP BY f(t) OVER key` the OVER belongs to TIMESTAMP BY, not to f.
@@ -105,6 +124,27 @@ class SparkWindowsParser(SparkParser):
 
     # As in Azure's dialect: log10(1000) is 3, and log(10, 1000) is less.
     FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = _without(SparkParser.FUNCTIONS, "LOG10", "LOG2")
+
+    FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
+        **SparkParser.FUNCTION_PARSERS,
+        "PERCENTILE": lambda self: self._parse_percentile(),
+    }
+
+    def _parse_types(self, *args: Any, **options: Any) -> exp.Expr | None:
+        token = self._curr
+        return _at(token, super()._parse_types(*args, **options))
+
+    def _parse_percentile(self) -> exp.Expr:
+        token, first = self._tokens[self._index - 2], self._index
+        if len(self._parse_csv(self._parse_lambda)) > 2:
+            # sqlglot drops the third.
+            self.raise_error(
+                "percentile takes two arguments here, got more: weights are not offered. "
+                "Repeat the events by their weight first, or write percentile(x, 0.5) without one",
+                token,
+            )
+        self._retreat(first)
+        return self._parse_distinct_arg_function(exp.Quantile)
 
     def _parse_interval(self, require_interval: bool = True, *args: Any, **options: Any) -> Any:
         # sqlglot writes `INTERVAL 10 SECONDS` anew, and the places of its words are gone.

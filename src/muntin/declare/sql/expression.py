@@ -117,7 +117,15 @@ def is_system_window(node: exp.Expr) -> bool:
 
 
 def check_function(node: exp.Expr, source: Source, *, azure: bool) -> None:
-    """Refuse a scalar function that cannot be run: unknown, user-defined, or a window out of its place."""
+    """Refuse what cannot be run: a function that is unknown, user-defined or a window out of its place, and TIME."""
+    if isinstance(node, exp.DataType) and node.this == exp.DType.TIME:
+        # sqlglot would write TIMESTAMP, and ten o'clock would be ten o'clock of today.
+        instead = (
+            "CAST(x AS datetime), or for a part of it DATEPART(hour, x)"
+            if azure
+            else "CAST(x AS timestamp), or for the time of the day as text date_format(x, 'HH:mm:ss')"
+        )
+        source.fail_on(f"the type TIME is not offered: it has no day. Write {instead}", node)
     if azure and isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
         source.fail_on(
             f"{node.this.name}.{node.expression.name} is a user-defined function, which a query cannot call here. "
