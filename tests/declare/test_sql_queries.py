@@ -133,6 +133,8 @@ def test_windows_of_spark(text: str, window: Window) -> None:
         ("COLLECT(x)", "collect", ("x",)),
         ("TopOne() OVER (ORDER BY x DESC)", "arg_max", ("x", "struct(*)")),
         ("TopOne() OVER (ORDER BY x)", "arg_min", ("x", "struct(*)")),
+        ("TopOne(y * z) OVER (ORDER BY x DESC)", "arg_max", ("x", "y * z")),
+        ("TopOne(y) OVER (ORDER BY x)", "arg_min", ("x", "y")),
         ("TOPONE() OVER (ORDER BY x ASC)", "arg_min", ("x", "struct(*)")),
         ("TopOne() OVER (ORDER BY x DESC, y DESC)", "arg_max", ("STRUCT(x, y)", "struct(*)")),
         ("MEDIAN(x)", "median", ("x",)),

@@ -110,7 +110,17 @@ class StreamAnalytics(TSQL):
 
         KEYWORDS: ClassVar[dict[str, TokenType]] = {
             **_without(
-                TSQL.Tokenizer.KEYWORDS, "WINDOW", "OFFSET", "OUTPUT", "OPTION", "GO", "PRINT", "PROC", "XML", "IMAGE"
+                TSQL.Tokenizer.KEYWORDS,
+                "WINDOW",
+                "OFFSET",
+                "OUTPUT",
+                "OPTION",
+                "GO",
+                "PRINT",
+                "PROC",
+                "XML",
+                "IMAGE",
+                "SESSION",
             ),
             "!>": TokenType.LTE,  # not greater
             "!<": TokenType.GTE,
