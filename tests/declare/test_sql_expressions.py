@@ -100,6 +100,13 @@ SPARK = [
 # What sqlglot's own Spark would write in another way, with another result or none.
 SPARK_AS_WRITTEN = [
     "FLOOR(LOG10(x)) + LOG2(x)",
+    "VARIANT_GET(PARSE_JSON(x), '$.a', 'int')",
+    "TO_CHAR(x, '999')",
+    "LOCALTIMESTAMP() > ts",
+    "CURRENT_CATALOG()",
+    "COLLATE(x, 'UTF8_LCASE')",
+    "x COLLATE UTF8_LCASE",
+    "GET_JSON_OBJECT(x, '$.a[\"b\"]')",
 ]
 SPARK_REWRITTEN = [
     # Spark 4 reads a doubled quote as one, and joins strings that stand apart or have other quotes.

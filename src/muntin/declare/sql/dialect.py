@@ -132,8 +132,13 @@ class StreamAnalytics(TSQL):
 class SparkWindowsParser(SparkParser):
     """Read Spark SQL, and say at which token it went wrong."""
 
-    # As in Azure's dialect: log10(1000) is 3, and log(10, 1000) is less.
-    FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = _without(SparkParser.FUNCTIONS, "LOG10", "LOG2")
+    # As in Azure's dialect: log10(1000) is 3, and log(10, 1000) is less. What stands after the logarithms, sqlglot
+    # writes in a way that Spark does not read, or leaves out.
+    FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = _without(
+        SparkParser.FUNCTIONS,
+        *("LOG10", "LOG2"),
+        *("PARSE_JSON", "GET_JSON_OBJECT", "TO_CHAR", "COLLATE", "LOCALTIMESTAMP", "CURRENT_CATALOG"),
+    )
 
     FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
         **SparkParser.FUNCTION_PARSERS,
