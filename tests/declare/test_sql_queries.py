@@ -339,3 +339,10 @@ def test_what_is_called_as_a_constant_is_no_constant() -> None:
         ("False", "`False`"),
     ]
     assert spark("count_if(ok) AS true").outputs == (Output("true", "count_1"),)
+
+
+def test_keys_of_a_map_that_differ_in_case_are_aggregated_apart() -> None:
+    query = spark("max(m.A), max(M.a), max(m.r.A), max(m.x[0].A), max(m.x[0].a), max(`m`.A), max(X) + max(x)")
+    assert [call.arguments for call in query.aggregates] == [
+        ("m.A",), ("M.a",), ("m.r.A",), ("m.x[0].A",), ("m.x[0].a",), ("X",)
+    ]  # fmt: skip

@@ -52,17 +52,29 @@ def spark_text(node: exp.Expr, source: Source) -> str:
         source.fail_on(f"this has no form in Spark: {error}", node)
 
 
-def spelling(node: exp.Expr) -> str:
+def spelling(node: exp.Expr, *, fields: bool = True) -> str:
     """Write an expression so that two that mean the same column are one text: case and quotes of names are gone.
+
+    Without `fields` their case stays: what looks like a field may be the key of a map, which case tells apart.
 
     >>> spelling(exp.column("A", quoted=True)) == spelling(exp.column("a"))
     True
+    >>> spelling(exp.column("A", table="M"), fields=False)
+    'm.A'
     """
     copy = node.unnest().copy()
     for identifier in copy.find_all(exp.Identifier):
-        identifier.set("this", identifier.name.lower())
+        if fields or not _is_field(identifier):
+            identifier.set("this", identifier.name.lower())
         identifier.set("quoted", False)
     return copy.sql("spark", comments=False, normalize_functions="lower")
+
+
+def _is_field(identifier: exp.Identifier) -> bool:
+    around = identifier.parent
+    if isinstance(around, exp.Column):
+        return identifier is not around.parts[0]
+    return isinstance(around, exp.Dot) and identifier.arg_key == "expression"
 
 
 def is_plain(text: str) -> bool:

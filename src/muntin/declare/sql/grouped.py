@@ -132,8 +132,8 @@ class Groups:
         place = f"an argument of {call.function}"
         arguments = tuple(WHOLE_RECORD if a is None else self._input(a, place) for a in call.arguments)
         condition = None if call.filter is None else self._input(call.filter, "FILTER")
-        # Names that differ in case only are one column: T and t are aggregated once.
-        alike = tuple(None if a is None else spelling(a) for a in (*call.arguments, call.filter))
+        # Names that differ in case only are one column: T and t are aggregated once. m.A and m.a may be keys of a map.
+        alike = tuple(None if a is None else spelling(a, fields=False) for a in (*call.arguments, call.filter))
         identity = (call.function, alike, call.params)
         if identity not in self.calls:
             self.calls[identity] = AggregateCall(
