@@ -184,6 +184,7 @@ EXPRESSIONS = [
     (f"SELECT MIN(x) {FROM} {BY} HAVING yy > 1", "yy", "neither in GROUP BY"),
     (f"SELECT MIN(x) AS low, low + 1 AS z {FROM} {BY}", "low +", "neither in GROUP BY"),
     (f"SELECT xxhash64(yy), min(x) {SPARK}", "yy", "neither in GROUP BY"),
+    (f"SELECT collate(yy, 'UTF8_LCASE'), min(x) {SPARK}", "yy", "neither in GROUP BY"),
     (f"SELECT MIN(x) AS window_id {FROM} {BY}", "window_id", "the window's own column"),
     (f"SELECT MIN(x) AS [Window] {FROM} {BY}", "[Window]", "the window's own column"),
     (f"SELECT MIN(x) AS _MT_a {FROM} {BY}", "_MT_a", "begin with '_mt_' are reserved"),

@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+AS_WRITTEN = (
+    *("LOG10", "LOG2"),
+    *("PARSE_JSON", "GET_JSON_OBJECT", "TO_CHAR", "COLLATE", "LOCALTIMESTAMP", "CURRENT_CATALOG"),
+)
+"""Functions of Spark's that stay as they are: log10(1000) is 3, and sqlglot's log(10, 1000) is less by a rounding. The
+others it writes in a way that Spark does not read, or leaves out."""
+
+
 class SyntaxFault(ParseError):
     """Say what sqlglot's parser did not expect, and at which token."""
 
@@ -132,14 +140,7 @@ class StreamAnalytics(TSQL):
 class SparkWindowsParser(SparkParser):
     """Read Spark SQL, and say at which token it went wrong."""
 
-    # As in Azure's dialect: log10(1000) is 3, and log(10, 1000) is less. What stands after the logarithms, sqlglot
-    # writes in a way that Spark does not read, or leaves out.
-    FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = _without(
-        SparkParser.FUNCTIONS,
-        *("LOG10", "LOG2"),
-        *("PARSE_JSON", "GET_JSON_OBJECT", "TO_CHAR", "COLLATE", "LOCALTIMESTAMP", "CURRENT_CATALOG"),
-    )
-
+    FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = _without(SparkParser.FUNCTIONS, *AS_WRITTEN)
     FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
         **SparkParser.FUNCTION_PARSERS,
         "PERCENTILE": lambda self: self._parse_percentile(),

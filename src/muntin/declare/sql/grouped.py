@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from muntin.declare.sql import spark_window
 from muntin.declare.sql.aggregates import SQL_NAMES, WHOLE_RECORD, Call, fail_unknown, is_aggregate, read_call
+from muntin.declare.sql.dialect import AS_WRITTEN
 from muntin.declare.sql.expression import (
     check_function,
     input_expression,
@@ -104,7 +105,8 @@ class Groups:
         if known is not None:
             return operand(self.rewrite(known))
         call = column.find_ancestor(exp.Anonymous)
-        if call is not None and difflib.get_close_matches(call.name.lower(), SQL_NAMES, n=1):
+        known_to_spark = call is not None and call.name.upper() in AS_WRITTEN  # collate is no misspelt collect
+        if call is not None and not known_to_spark and difflib.get_close_matches(call.name.lower(), SQL_NAMES, n=1):
             fail_unknown(call, self.source)
         written = column.sql("spark")
         self.source.fail_on(
