@@ -64,6 +64,8 @@ AZURE = [
     ("DATEPART(month, x)", "CAST(EXTRACT(MONTH FROM x) AS BIGINT)"),
     ("DATEPART(iso_week, x)", "CAST(EXTRACT(WEEK FROM x) AS BIGINT)"),
     ("DATEPART(w, x)", "CAST(EXTRACT(DAYOFWEEK FROM x) AS BIGINT)"),
+    ("DATETRUNC(hh, x)", "DATE_TRUNC('HOUR', x)"),
+    ("DATETRUNC(iso_week, x)", "DATE_TRUNC('WEEK', x)"),
     ("DATENAME(m, x)", "DATE_FORMAT(x, 'MMMM')"),
     ("DATENAME(hh, DATEADD(hh, 1, x))", "CAST(CAST(EXTRACT(HOUR FROM DATE_ADD(HOUR, 1, x)) AS BIGINT) AS STRING)"),
     ("YEAR(x)", "YEAR(x)"),
@@ -95,6 +97,33 @@ SPARK = [
     "CASE WHEN x THEN y END",
     "UNIX_SECONDS(ts)",
 ]
+# What sqlglot's own Spark would write in another way, with another result or none.
+SPARK_AS_WRITTEN = [
+    "FLOOR(LOG10(x)) + LOG2(x)",
+    "VARIANT_GET(PARSE_JSON(x), '$.a', 'int')",
+    "TO_CHAR(x, '999')",
+    "LOCALTIMESTAMP() > ts",
+    "CURRENT_CATALOG()",
+    "COLLATE(x, 'UTF8_LCASE')",
+    "x COLLATE UTF8_LCASE",
+    "GET_JSON_OBJECT(x, '$.a[\"b\"]')",
+]
+SPARK_REWRITTEN = [
+    # Spark 4 reads a doubled quote as one, and joins strings that stand apart or have other quotes.
+    ("x = 'O''Brien'", r"x = 'O\'Brien'"),
+    ("x = ''''", r"x = '\''"),
+    ("x = 'a''''b''c'", r"x = 'a\'\'b\'c'"),
+    ('x = "a""b"', "x = 'a\"b'"),
+    ("x = \"O''Brien\"", r"x = 'O\'\'Brien'"),
+    ("x = 'a' 'b'", "x = CONCAT('a', 'b')"),
+    ("x = 'a'\"b\"", "x = CONCAT('a', 'b')"),
+    # A sum, and the parentheses are the minus's.
+    ("ts - interval 23 hours 30 minutes", "ts - (INTERVAL '23' HOURS + INTERVAL '30' MINUTES)"),
+    (
+        "ts - interval 1 day 2 hours 3 minutes > x",
+        "ts - (INTERVAL '1' DAY + INTERVAL '2' HOURS + INTERVAL '3' MINUTES) > x",
+    ),
+]
 
 
 def places(expression: str, input_of: str) -> tuple[str | None, ...]:
@@ -113,9 +142,18 @@ def test_azure_to_spark(expression: str, text: str) -> None:
     assert places(expression, "azure") == (text, text, text)
 
 
-@pytest.mark.parametrize("expression", SPARK)
+@pytest.mark.parametrize("expression", [*SPARK, *SPARK_AS_WRITTEN])
 def test_spark_stays(expression: str) -> None:
     assert places(expression, "spark") == (expression, expression, expression)
+
+
+def test_logarithms_of_azure_are_those_of_spark() -> None:
+    assert places("FLOOR(LOG10(x))", "azure") == ("FLOOR(LOG10(x))",) * 3
+
+
+@pytest.mark.parametrize(("expression", "text"), SPARK_REWRITTEN)
+def test_spark_keeps_its_meaning(expression: str, text: str) -> None:
+    assert places(expression, "spark") == (text, text, text)
 
 
 @pytest.mark.parametrize("text", [*(text for _, text in AZURE), *SPARK])

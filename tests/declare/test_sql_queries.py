@@ -133,6 +133,8 @@ def test_windows_of_spark(text: str, window: Window) -> None:
         ("COLLECT(x)", "collect", ("x",)),
         ("TopOne() OVER (ORDER BY x DESC)", "arg_max", ("x", "struct(*)")),
         ("TopOne() OVER (ORDER BY x)", "arg_min", ("x", "struct(*)")),
+        ("TopOne(y * z) OVER (ORDER BY x DESC)", "arg_max", ("x", "y * z")),
+        ("TopOne(y) OVER (ORDER BY x)", "arg_min", ("x", "y")),
         ("TOPONE() OVER (ORDER BY x ASC)", "arg_min", ("x", "struct(*)")),
         ("TopOne() OVER (ORDER BY x DESC, y DESC)", "arg_max", ("STRUCT(x, y)", "struct(*)")),
         ("MEDIAN(x)", "median", ("x",)),
@@ -327,3 +329,20 @@ def test_where_and_into() -> None:
     assert (query.into, query.time) == ("my output", "t + d")
     plain = parse_sql("SELECT COUNT(*) INTO Output FROM Input TIMESTAMP BY t GROUP BY Tumbling(mi, 5)")
     assert (plain.into, plain.where) == ("Output", None)
+
+
+def test_what_is_called_as_a_constant_is_no_constant() -> None:
+    query = azure("COUNT(*) AS [true], MAX(x) AS [null], UPPER(k) AS [False]", "UPPER(k), Tumbling(mi, 5)")
+    assert [(output.name, output.text) for output in query.outputs] == [
+        ("true", "count_1"),
+        ("null", "max_2"),
+        ("False", "`False`"),
+    ]
+    assert spark("count_if(ok) AS true").outputs == (Output("true", "count_1"),)
+
+
+def test_keys_of_a_map_that_differ_in_case_are_aggregated_apart() -> None:
+    query = spark("max(m.A), max(M.a), max(m.r.A), max(m.x[0].A), max(m.x[0].a), max(`m`.A), max(X) + max(x)")
+    assert [call.arguments for call in query.aggregates] == [
+        ("m.A",), ("M.a",), ("m.r.A",), ("m.x[0].A",), ("m.x[0].a",), ("X",)
+    ]  # fmt: skip

@@ -201,6 +201,19 @@ def test_the_time_of_text_is_compared_as_a_time(spark: SparkSession) -> None:
     assert [row.n for row in found.collect()] == [2]
 
 
+def test_times_are_cut_at_every_unit_and_weeks_at_sunday(spark: SparkSession) -> None:
+    cut = {
+        "yy": "2023-01-01 00:00:00", "q": "2023-10-01 00:00:00", "m": "2023-10-01 00:00:00", "y": "2023-10-31 00:00:00",
+        "d": "2023-10-31 00:00:00", "ww": "2023-10-29 00:00:00", "iso_week": "2023-10-30 00:00:00",
+        "hh": "2023-10-31 15:00:00", "n": "2023-10-31 15:04:00", "s": "2023-10-31 15:04:05",
+        "ms": "2023-10-31 15:04:05.006", "mcs": "2023-10-31 15:04:05.006007",
+    }  # fmt: skip
+    texts = [f"CAST(DATETRUNC({unit}, a) AS nvarchar(max))" for unit in cut]
+    assert list(said(spark, texts, f"{TIMES[0]} as a")) == list(cut.values())
+    sunday = said(spark, ["CAST(DATETRUNC(week, a) AS nvarchar(max))"], "timestamp '2024-06-02 23:00:00' as a")
+    assert sunday == ("2024-06-02 00:00:00",)
+
+
 LIKE = [
     ("a[0-9]%", ["a1", "a12x", "a3\nb"], ["a", "b1", "xa1", "a-"]),
     ("[^a-c.]_", ["d1", "^x"], ["a1", ".1", "d", "d12"]),
@@ -223,3 +236,9 @@ def test_like_knows_sets_of_characters(
     frame = spark.createDataFrame([(text,) for text in [*matching, *others]], "x string")
     assert where.where is not None
     assert [row[0] for row in frame.where(where.where).collect()] == matching
+
+
+def test_columns_called_as_constants_hold_their_values(events: DataFrame) -> None:
+    found = mt.sql(f"SELECT COUNT(*) AS [true], UPPER(s) AS [null] {FROM} GROUP BY UPPER(s), Tumbling(mi, 5)", e=events)
+    assert sorted(map(tuple, found.native().collect())) == [(1, "0"), (1, "1"), (1, "2")]
+    assert sorted(map(tuple, found.plan(statistics=GIVEN).run().collect())) == [(1, "0"), (1, "1"), (1, "2")]

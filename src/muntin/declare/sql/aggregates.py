@@ -93,11 +93,12 @@ def read_call(node: exp.Expr, source: Source) -> Call:
     return _known(node, function, source)
 
 
-# How a time is made, which is the first thing that a file without one needs.
+# How a time is made, which is the first thing that a file without one needs, and cut.
 _AZURE_SAYS: Final = {
     "make_timestamp": "DATETIMEFROMPARTS(year, month, day, hour, minute, second, millisecond)",
     "timestamp_seconds": "DATEADD(second, x, CAST('1970-01-01' AS datetime))",
     "timestamp_millis": "DATEADD(millisecond, x, CAST('1970-01-01' AS datetime))",
+    "date_trunc": "DATETRUNC(hour, t)",
     "to_timestamp": "CAST(x AS datetime)",
     "try_to_timestamp": "TRY_CAST(x AS datetime)",
 }
@@ -168,6 +169,8 @@ def _distinct(argument: exp.Distinct, function: str, node: exp.Expr, source: Sou
 
 
 def _quantile(node: exp.Expr, function: str, source: Source) -> Call:
+    if isinstance(node.this, exp.Distinct):
+        return _distinct(node.this, function, node, source)
     share = node.args.get("quantile")
     # sqlglot takes `. 0.9` for a number too.
     if not isinstance(share, exp.Literal) or share.is_string or share.name.count(".") > 1:
@@ -181,26 +184,48 @@ def _quantile(node: exp.Expr, function: str, source: Source) -> Call:
 
 
 def _top_one(node: exp.Window, source: Source) -> Call:
-    inner = node.this
+    inner, order = node.this, node.args.get("order")
     if not isinstance(inner, exp.Anonymous) or inner.name.lower() != "topone":
+        _fail_ordered(node, inner, order, source)
         source.fail_on(
             "OVER (...) is offered with TopOne() only: analytic functions give a result per event, not per window. "
             "Compute them first, and query the result",
             node,
         )
-    order = node.args.get("order")
-    if inner.expressions or order is None or node.args.get("partition_by") or node.args.get("spec"):
-        source.fail_on("expected TopOne() OVER (ORDER BY x DESC): no argument, one order", node)
+    if len(inner.expressions) > 1 or order is None or node.args.get("partition_by") or node.args.get("spec"):
+        source.fail_on(
+            "expected TopOne() OVER (ORDER BY x DESC), or TopOne(y) for one value of the record: one order", node
+        )
     falling = {bool(item.args.get("desc")) for item in order.expressions}
     if len(falling) != 1:
         source.fail_on("TopOne cannot order by one expression up and another down: use the same direction", node)
     by = [item.this for item in order.expressions]
     rank = by[0] if len(by) == 1 else exp.Struct(expressions=by)
-    return _plain(Call("arg_max" if falling.pop() else "arg_min", (rank, None)), node, source)
+    value = inner.expressions[0] if inner.expressions else None
+    return _plain(Call("arg_max" if falling.pop() else "arg_min", (rank, value)), node, source)
+
+
+def _fail_ordered(node: exp.Window, inner: exp.Expr, order: exp.Expr | None, source: Source) -> None:
+    """Refuse Azure's aggregates that an OVER orders: they are no analytic functions."""
+    name = inner.name.lower() if isinstance(inner, exp.Anonymous) else inner.key
+    if name == "collecttop":
+        source.fail_on(
+            "CollectTop is not offered. Write TopOne() OVER (ORDER BY x DESC) for the first record, or Collect() for "
+            "all, and take of the result what you need",
+            node,
+        )
+    if name in ("percentilecont", "percentiledisc", "percentile_cont", "percentile_disc"):
+        column = order.expressions[0].this.sql("spark") if order is not None else "x"
+        share = inner.this.name if isinstance(inner.this, exp.Literal) else "0.95"
+        source.fail_on(
+            f"an exact percentile is offered at 0.5 only, as MEDIAN({column}). "
+            f"Write PERCENTILE_APPROX({column}, {share})",
+            node,
+        )
 
 
 def _plain(call: Call, node: exp.Expr, source: Source) -> Call:
     for argument in call.arguments:
-        if isinstance(argument, (exp.Star, exp.Order)):
+        if isinstance(argument, (exp.Star, exp.Order, exp.Distinct)):
             source.fail_on(f"{call.function} takes expressions of the input, got {argument.sql('spark')}", node)
     return call

@@ -51,12 +51,13 @@ _PART = {
     "microsecond": "EXTRACT(SECOND FROM :t) * 1000000 % 1000000",
 }
 _NAME = {"month": "DATE_FORMAT(:t, 'MMMM')", "weekday": "DATE_FORMAT(:t, 'EEEE')"}
-# To add, a day is a day, of the week or of the year.
-_STEP = {"dayofyear": "DAY", "weekday": "DAY"}
+# To add and to cut at, a day is a day, of the week or of the year.
+_STEP = {"dayofyear": "DAY", "weekday": "DAY", "iso_week": "WEEK"}
 
 _FORMS = {
     "DATEPART": "two arguments: a unit, then a time, as in DATEPART(minute, t)",
     "DATENAME": "two arguments: a unit, then a time, as in DATENAME(weekday, t)",
+    "DATETRUNC": "two arguments: a unit, then a time, as in DATETRUNC(hour, t)",
     "DATEADD": "three arguments: a unit, a number and a time, as in DATEADD(minute, 5, t)",
     "DATEDIFF": "three arguments: a unit, then two times, as in DATEDIFF(minute, a, b)",
     "DATEDIFF_BIG": "three arguments: a unit, then two times, as in DATEDIFF_BIG(minute, a, b)",
@@ -64,7 +65,7 @@ _FORMS = {
 
 
 def time_function(node: exp.Anonymous, source: Source) -> exp.Expr | None:
-    """Write DATEPART, DATENAME, DATEADD and DATEDIFF for Spark; None for any other function.
+    """Write DATEPART, DATENAME, DATETRUNC, DATEADD and DATEDIFF for Spark; None for any other function.
 
     >>> from muntin.declare.sql.source import Source
     >>> call = exp.Anonymous(this="DATENAME", expressions=[exp.column("dw"), exp.column("t")])
@@ -74,7 +75,7 @@ def time_function(node: exp.Anonymous, source: Source) -> exp.Expr | None:
     name = node.name.upper()
     if name not in _FORMS:
         return None
-    if len(node.expressions) != (2 if name in ("DATEPART", "DATENAME") else 3):
+    if len(node.expressions) != (2 if name in ("DATEPART", "DATENAME", "DATETRUNC") else 3):
         source.fail_on(f"expected {_FORMS[name]}", node)
     given, *sides = node.expressions
     unit = _unit(given, _PARTS if len(sides) == 1 else _UNITS, source)
@@ -84,17 +85,21 @@ def time_function(node: exp.Anonymous, source: Source) -> exp.Expr | None:
         if unit in _NAME:
             return _filled(_NAME[unit], sides[0])
         return exp.cast(exp.cast(_filled(_PART[unit], sides[0]), exp.DType.BIGINT), exp.DType.TEXT)
+    if name == "DATETRUNC" and unit == "week":
+        return _days(exp.TimestampTrunc(this=_days(sides[0], 1), unit=exp.var("WEEK")), -1)
     step = exp.var(_STEP.get(unit, unit.upper()))
+    if name == "DATETRUNC":
+        return exp.TimestampTrunc(this=sides[0], unit=step)
     if name == "DATEADD":
         return exp.TimestampAdd(this=sides[1], expression=sides[0], unit=step)
     # Azure counts the boundaries crossed, Spark the whole units passed: 10:59 to 11:00 is 1 hour, and 0.
-    start, end = (exp.TimestampTrunc(this=_week(side) if unit == "week" else side, unit=step) for side in sides)
+    start, end = (exp.TimestampTrunc(this=_days(side, 1) if unit == "week" else side, unit=step) for side in sides)
     return exp.TimestampDiff(this=end, expression=start, unit=step)
 
 
-def _week(time: exp.Expr) -> exp.Expr:
+def _days(time: exp.Expr, count: int) -> exp.Expr:
     # Spark truncates weeks to Monday: a day later, Sunday is one.
-    return exp.TimestampAdd(this=time, expression=exp.Literal.number(1), unit=exp.var("DAY"))
+    return exp.TimestampAdd(this=time, expression=exp.Literal.number(count), unit=exp.var("DAY"))
 
 
 def _filled(text: str, time: exp.Expr) -> exp.Expr:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.dialects.tsql import TSQL
 from sqlglot.errors import ParseError
@@ -14,9 +15,17 @@ from sqlglot.tokenizer_core import Token, TokenType
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sqlglot import exp
+    from sqlglot.dialects.dialect import DialectType
 
 T = TypeVar("T")
+
+
+AS_WRITTEN = (
+    *("LOG10", "LOG2"),
+    *("PARSE_JSON", "GET_JSON_OBJECT", "TO_CHAR", "COLLATE", "LOCALTIMESTAMP", "CURRENT_CATALOG"),
+)
+"""Functions of Spark's that stay as they are: log10(1000) is 3, and sqlglot's log(10, 1000) is less by a rounding. The
+others it writes in a way that Spark does not read, or leaves out."""
 
 
 class SyntaxFault(ParseError):
@@ -35,12 +44,28 @@ def _without(known: dict[str, T], *words: str) -> dict[str, T]:
     return {word: what for word, what in known.items() if word not in words}
 
 
+def _at(token: Token | None, node: exp.Expr | None) -> exp.Expr | None:
+    # Types have no place in sqlglot's tree.
+    if token and isinstance(node, exp.DataType):
+        node.meta.update(start=token.start, end=token.end)
+    return node
+
+
 class StreamAnalyticsParser(TSQLParser):
     """Read T-SQL with `TIMESTAMP BY expression [OVER ...]` after a table."""
 
     # sqlglot keeps of a unit what it takes it for: y is a year to it, w a week, and hh an hour of twelve.
+    # log(10, 1000) is less than 3 by a rounding, and log10(1000) is 3.
     FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = _without(
-        TSQLParser.FUNCTIONS, "DATEADD", "DATEDIFF", "DATEDIFF_BIG", "DATENAME"
+        TSQLParser.FUNCTIONS,
+        "DATEADD",
+        "DATEDIFF",
+        "DATEDIFF_BIG",
+        "DATENAME",
+        "DATETRUNC",
+        "DATE_TRUNC",
+        "LOG10",
+        "LOG2",
     )
     FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = _without(TSQLParser.FUNCTION_PARSERS, "DATEPART")
 
@@ -71,6 +96,10 @@ class StreamAnalyticsParser(TSQLParser):
             table.set("alias", self._parse_table_alias(alias_tokens=self.TABLE_ALIAS_TOKENS))
         return table
 
+    def _parse_types(self, *args: Any, **options: Any) -> exp.Expr | None:
+        token = self._curr
+        return _at(token, super()._parse_types(*args, **options))
+
     def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
         # In `TIMESTAMP BY f(t) OVER key` the OVER belongs to TIMESTAMP BY, not to f.
         return this if self._reading_time else super()._parse_window(this, alias=alias)
@@ -89,7 +118,17 @@ class StreamAnalytics(TSQL):
 
         KEYWORDS: ClassVar[dict[str, TokenType]] = {
             **_without(
-                TSQL.Tokenizer.KEYWORDS, "WINDOW", "OFFSET", "OUTPUT", "OPTION", "GO", "PRINT", "PROC", "XML", "IMAGE"
+                TSQL.Tokenizer.KEYWORDS,
+                "WINDOW",
+                "OFFSET",
+                "OUTPUT",
+                "OPTION",
+                "GO",
+                "PRINT",
+                "PROC",
+                "XML",
+                "IMAGE",
+                "SESSION",
             ),
             "!>": TokenType.LTE,  # not greater
             "!<": TokenType.GTE,
@@ -101,10 +140,35 @@ class StreamAnalytics(TSQL):
 class SparkWindowsParser(SparkParser):
     """Read Spark SQL, and say at which token it went wrong."""
 
-    def _parse_interval(self, *args: Any, **options: Any) -> exp.Add | exp.Interval | None:
+    FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = _without(SparkParser.FUNCTIONS, *AS_WRITTEN)
+    FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
+        **SparkParser.FUNCTION_PARSERS,
+        "PERCENTILE": lambda self: self._parse_percentile(),
+    }
+
+    def _parse_types(self, *args: Any, **options: Any) -> exp.Expr | None:
+        token = self._curr
+        return _at(token, super()._parse_types(*args, **options))
+
+    def _parse_percentile(self) -> exp.Expr:
+        token, first = self._tokens[self._index - 2], self._index
+        if len(self._parse_csv(self._parse_lambda)) > 2:
+            # sqlglot drops the third.
+            self.raise_error(
+                "percentile takes two arguments here, got more: weights are not offered. "
+                "Repeat the events by their weight first, or write percentile(x, 0.5) without one",
+                token,
+            )
+        self._retreat(first)
+        return self._parse_distinct_arg_function(exp.Quantile)
+
+    def _parse_interval(self, require_interval: bool = True, *args: Any, **options: Any) -> Any:
         # sqlglot writes `INTERVAL 10 SECONDS` anew, and the places of its words are gone.
         token = self._curr
-        interval = super()._parse_interval(*args, **options)
+        interval: Any = super()._parse_interval(require_interval, *args, **options)
+        if require_interval and isinstance(interval, exp.Add):
+            # Several units are a sum to sqlglot: `t - INTERVAL 23 HOURS 30 MINUTES` would add the minutes.
+            interval = exp.paren(interval, copy=False)
         if interval is not None and token:
             interval.meta.update(start=token.start, end=token.end)
         return interval
@@ -123,3 +187,20 @@ class SparkWindows(Spark):
         KEYWORDS: ClassVar[dict[str, TokenType]] = _without(Spark.Tokenizer.KEYWORDS, "WINDOW")
 
     Parser = SparkWindowsParser
+
+    def tokenize(self, sql: str, dialect: DialectType = None) -> list[Token]:
+        """Read a doubled quote in a string as one quote, as Spark 4 does: sqlglot finds two strings that touch."""
+        found: list[Token] = []
+        for token in super().tokenize(sql, dialect):
+            last = found[-1] if found else None
+            if last is not None and _touch(last, token, sql):
+                text = f"{last.text}{sql[token.start]}{token.text}"
+                token = Token(last.token_type, text, last.line, last.col, last.start, token.end, token.comments)
+                found.pop()
+            found.append(token)
+        return found
+
+
+def _touch(one: Token, other: Token, sql: str) -> bool:
+    strings = one.token_type == other.token_type == TokenType.STRING
+    return strings and one.end + 1 == other.start and sql[one.start] == sql[other.start]

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from muntin.declare.sql.source import Source
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CONSTANTS = {"true", "false", "null"}
+_SPARK_TOO = {"log10", "log2"}
+"""Functions of Azure's dialect that Spark has under the same name, and that sqlglot would rewrite."""
 
 
 def prepare(select: exp.Select, names: tuple[tuple[str, ...], ...]) -> None:
@@ -37,7 +40,7 @@ def prepare(select: exp.Select, names: tuple[tuple[str, ...], ...]) -> None:
                     column.set(place, part)
                 break
     for identifier in select.find_all(exp.Identifier):
-        if not _PLAIN.fullmatch(identifier.name):
+        if not is_plain(identifier.name):
             identifier.set("quoted", True)
 
 
@@ -49,17 +52,38 @@ def spark_text(node: exp.Expr, source: Source) -> str:
         source.fail_on(f"this has no form in Spark: {error}", node)
 
 
-def spelling(node: exp.Expr) -> str:
+def spelling(node: exp.Expr, *, fields: bool = True) -> str:
     """Write an expression so that two that mean the same column are one text: case and quotes of names are gone.
+
+    Without `fields` their case stays: what looks like a field may be the key of a map, which case tells apart.
 
     >>> spelling(exp.column("A", quoted=True)) == spelling(exp.column("a"))
     True
+    >>> spelling(exp.column("A", table="M"), fields=False)
+    'm.A'
     """
     copy = node.unnest().copy()
     for identifier in copy.find_all(exp.Identifier):
-        identifier.set("this", identifier.name.lower())
+        if fields or not _is_field(identifier):
+            identifier.set("this", identifier.name.lower())
         identifier.set("quoted", False)
     return copy.sql("spark", comments=False, normalize_functions="lower")
+
+
+def _is_field(identifier: exp.Identifier) -> bool:
+    around = identifier.parent
+    if isinstance(around, exp.Column):
+        return identifier is not around.parts[0]
+    return isinstance(around, exp.Dot) and identifier.arg_key == "expression"
+
+
+def is_plain(text: str) -> bool:
+    """Tell whether a name means a column without quotes: `true` would be the constant.
+
+    >>> is_plain("low"), is_plain("low temp"), is_plain("True")
+    (True, False, False)
+    """
+    return _PLAIN.fullmatch(text) is not None and text.lower() not in _CONSTANTS
 
 
 def name(text: str, *, quoted: bool = False) -> exp.Column:
@@ -68,7 +92,7 @@ def name(text: str, *, quoted: bool = False) -> exp.Column:
     >>> name("low").sql("spark"), name("low temp").sql("spark")
     ('low', '`low temp`')
     """
-    return exp.column(exp.to_identifier(text, quoted=quoted or not _PLAIN.fullmatch(text)))
+    return exp.column(exp.to_identifier(text, quoted=quoted or not is_plain(text)))
 
 
 def operand(node: exp.Expr) -> exp.Expr:
@@ -105,7 +129,15 @@ def is_system_window(node: exp.Expr) -> bool:
 
 
 def check_function(node: exp.Expr, source: Source, *, azure: bool) -> None:
-    """Refuse a scalar function that cannot be run: unknown, user-defined, or a window out of its place."""
+    """Refuse what cannot be run: a function that is unknown, user-defined or a window out of its place, and TIME."""
+    if isinstance(node, exp.DataType) and node.this == exp.DType.TIME:
+        # sqlglot would write TIMESTAMP, and ten o'clock would be ten o'clock of today.
+        instead = (
+            "CAST(x AS datetime), or for a part of it DATEPART(hour, x)"
+            if azure
+            else "CAST(x AS timestamp), or for the time of the day as text date_format(x, 'HH:mm:ss')"
+        )
+        source.fail_on(f"the type TIME is not offered: it has no day. Write {instead}", node)
     if azure and isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
         source.fail_on(
             f"{node.this.name}.{node.expression.name} is a user-defined function, which a query cannot call here. "
@@ -116,7 +148,7 @@ def check_function(node: exp.Expr, source: Source, *, azure: bool) -> None:
         return
     if azure_windows.is_window(node) if azure else spark_window.is_window(node):
         source.fail_on(f"{node.name} stands in GROUP BY only", node)
-    if azure:
+    if azure and node.name.lower() not in _SPARK_TOO:
         fail_unknown(node, source, also=(*TSQLParser.FUNCTIONS, "DATEPART"))
 
 

@@ -10,9 +10,11 @@ from sqlglot import exp
 
 from muntin.declare.sql import spark_window
 from muntin.declare.sql.aggregates import SQL_NAMES, WHOLE_RECORD, Call, fail_unknown, is_aggregate, read_call
+from muntin.declare.sql.dialect import AS_WRITTEN
 from muntin.declare.sql.expression import (
     check_function,
     input_expression,
+    is_plain,
     is_system_window,
     is_timestamp,
     is_window_id,
@@ -103,7 +105,8 @@ class Groups:
         if known is not None:
             return operand(self.rewrite(known))
         call = column.find_ancestor(exp.Anonymous)
-        if call is not None and difflib.get_close_matches(call.name.lower(), SQL_NAMES, n=1):
+        known_to_spark = call is not None and call.name.upper() in AS_WRITTEN  # collate is no misspelt collect
+        if call is not None and not known_to_spark and difflib.get_close_matches(call.name.lower(), SQL_NAMES, n=1):
             fail_unknown(call, self.source)
         written = column.sql("spark")
         self.source.fail_on(
@@ -131,8 +134,8 @@ class Groups:
         place = f"an argument of {call.function}"
         arguments = tuple(WHOLE_RECORD if a is None else self._input(a, place) for a in call.arguments)
         condition = None if call.filter is None else self._input(call.filter, "FILTER")
-        # Names that differ in case only are one column: T and t are aggregated once.
-        alike = tuple(None if a is None else spelling(a) for a in (*call.arguments, call.filter))
+        # Names that differ in case only are one column: T and t are aggregated once. m.A and m.a may be keys of a map.
+        alike = tuple(None if a is None else spelling(a, fields=False) for a in (*call.arguments, call.filter))
         identity = (call.function, alike, call.params)
         if identity not in self.calls:
             self.calls[identity] = AggregateCall(
@@ -148,6 +151,6 @@ class Groups:
         taken = {*OWN_NAMES, *(k.name.lower() for k in self.grouping.keys.values())}
         taken |= {c.name.lower() for c in self.calls.values()}
         # The alias makes plans readable; where it is no plain name, a number will do.
-        if alias.isidentifier() and alias.isascii() and alias.lower() not in taken:
+        if is_plain(alias) and alias.lower() not in taken:
             return alias
         return unique(f"{call.function}_{len(self.calls) + 1}", taken | set(self.aliases))

@@ -111,6 +111,9 @@ def unique(name: str, taken: set[str]) -> str:
 def _resolve(item: exp.Expr, select: exp.Select, source: Source, columns: frozenset[str], *, azure: bool) -> exp.Expr:
     # Spark's GROUP BY may name an item of the SELECT list by its place or its alias, Azure's may not.
     if azure:
+        if isinstance(item, exp.Window) and azure_windows.is_window(item.this):
+            azure_windows.azure_windows(item.this, source)  # a session window is refused there, and has an OVER
+            source.fail_on("OVER (...) goes with session windows only: leave it out, and group by its columns", item)
         return item
     if isinstance(item, exp.Literal) and item.is_int:
         place = int(item.name)

@@ -163,6 +163,7 @@ def _only_statement(source: Source) -> Source:
         # Stream Analytics has several statements without a semicolon between them, one for each output.
         if place and words[place] == "SELECT" and depth == 0 and words[place - 1] not in _JOIN_SELECTS:
             source.fail_at("one statement at a time: a second one starts here. Run each as a query of its own", token)
+    depths = [depth for _, depth in source.nested()]
     for index, pair in enumerate(pairwise(words)):
         if pair == ("LIMIT", "DURATION"):
             source.fail_at(
@@ -172,7 +173,7 @@ def _only_statement(source: Source) -> Source:
             )
         if pair == ("FROM", "FROM"):
             source.fail_at("expected the name of the input, got 'FROM'", tokens[index + 1])
-        if pair[0] == "PARTITION BY" and "TIMESTAMP" in words[:index] and "GROUP BY" not in words[:index]:
+        if pair[0] == "PARTITION BY" and depths[index] == 0 and "GROUP BY" not in words[:index]:
             source.fail_at("PARTITION BY is not offered: put the column into GROUP BY", tokens[index])
     return source
 
@@ -197,6 +198,8 @@ def _check_clauses(select: exp.Select, source: Source) -> None:
     tables = select.args.get("from_")
     for name, (words, reason) in _REFUSED.items():
         joins = select.args.get("joins")
+        if name == "joins" and joins and isinstance(joins[0].this, exp.Lateral):  # CROSS APPLY
+            source.fail_on(_REFUSED["laterals"][1], joins[0].this, "FROM")
         if name == "joins" and joins and not any(j.kind or j.side or j.args.get("on") for j in joins):
             source.fail_on("a query has one input, this is a second: join or union them first", joins[0].this, "FROM")
         if select.args.get(name):
