@@ -49,7 +49,10 @@ def distinct(
             "windows(df, ..., watermark='10s').over(...).agg(...).plan().stream(). Or write the events to a table first"
         )
         raise QueryError(msg)
-    frame, names, _ = named(df, [time, *of, *what], "a key, an item or the time")
+    frame, names, covered = named(df, [time, *of, *what], "a key, an item or the time")
+    if covered and not covered.timed and names[0] in covered.made:
+        msg = f"a key or an item is called like the time column {names[0]!r}: give it another name with .alias(...)"
+        raise QueryError(msg)
     key_names, item_names = names[1 : 1 + len(of)], names[1 + len(of) :]
     _check_names(key_names, item_names)
     from muntin.spark.distincts import listed

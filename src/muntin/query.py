@@ -45,6 +45,8 @@ class Covered(NamedTuple):
 
     frame: DataFrame
     made: dict[str, Column]
+    """The keys, and the time where it is such an expression too."""
+    timed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class WindowedEvents:
             return Query(of.source, of.time, of.keys, self.windows, found, of.watermark)
         from muntin.spark.beside import HIDDEN_TIME, with_inputs
 
-        source, found = with_inputs(of.covered.frame, of.covered.made, of.time, found)
+        source, found = with_inputs(*of.covered, of.time, found)
         # What stands in the events' files under a key's name is something else.
         origins = ((HIDDEN_TIME, of.time), *((name, None) for name in of.covered.made))
         return Query(source, HIDDEN_TIME, of.keys, self.windows, found, of.watermark, origins=origins)
@@ -117,7 +119,7 @@ def named(df: DataFrame, columns: list[str | Column], what: str) -> tuple[DataFr
     from muntin.spark.reason import REFUSALS, reason
 
     there = {name.lower() for name in df.columns}
-    names, made = [], {}
+    names, made, timed = [], {}, False
     for place, column in enumerate(columns):
         if isinstance(column, str):
             names.append(column)
@@ -140,11 +142,15 @@ def named(df: DataFrame, columns: list[str | Column], what: str) -> tuple[DataFr
         if len(several) != 1:
             msg = f"{what} is one column, and {column!r} gives {len(several)}: {', '.join(several)}"
             raise QueryError(msg)
+        if name in made:
+            msg = f"{what}: two are called {name!r}. Give one of them another name with .alias(...)"
+            raise QueryError(msg)
         names.append(name)
         made[name] = column
+        timed |= not place
     covers = any(name.lower() in there for name in made)
     # All at once: one may take the place of a column that another reads.
-    return df.withColumns(made) if made else df, names, Covered(df, made) if covers else None
+    return df.withColumns(made) if made else df, names, Covered(df, made, timed) if covers else None
 
 
 def _is_column(df: DataFrame, taken: DataFrame, name: str) -> bool:

@@ -339,3 +339,18 @@ def test_a_long_overlap_is_dear_by_hand_however_few_the_events() -> None:
     assert {step.way for step in plan(short, [NUMBERS], statistics=few).steps} == {"native"}
     assert {step.way for step in plan(long, [NUMBERS], statistics=few).steps} != {"native"}
     assert Prices(few, CONSTANTS).native(long).seconds > 3
+
+
+def test_a_plan_is_no_worse_than_native_however_few_of_the_rows_are_left() -> None:
+    events = Statistics(rows=5e6, keys=50, span=10_000_000 * 1_000_000)
+    hops, packed = [hopping("1h", slide="10m")], replace(NUMBERS, parts=2, packable=True, listable=True)
+    assert [step.way for step in plan(hops, [packed], statistics=events).steps] == ["arrow"]
+    left = plan(hops, [packed], statistics=replace(events, at_most=True))
+    assert {step.way for step in left.steps} <= {"native", "spread"}
+    assert left.statistics.at_most
+    # Many windows share enough to be worth it whatever is left.
+    assert {step.way for step in plan(TEN, [NUMBERS], statistics=replace(BIG, at_most=True)).steps} <= {
+        "arrow",
+        "spread",
+    }
+    assert [step.way for step in plan(hops, [packed], "arrow", replace(events, at_most=True)).steps] == ["arrow"]

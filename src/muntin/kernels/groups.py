@@ -36,6 +36,9 @@ def key_codes(columns: Sequence[pa.Array], rows: int) -> tuple[Array, int]:
 
 def _coded(column: pa.Array) -> list[tuple[Array, int]]:
     """Give the values of a column numbers; those of a struct field by field."""
+    if pa.types.is_dictionary(column.type):
+        # As pandas and polars write their categories.
+        column = column.dictionary_decode()
     if pa.types.is_struct(column.type):
         there = column.is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
         return [(there, 2), *(pair for field in column.flatten() for pair in _coded(field))]

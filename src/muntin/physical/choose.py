@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from muntin.errors import QueryError
 from muntin.physical.cost import Prices
@@ -21,6 +23,8 @@ Strategy: TypeAlias = Literal["auto", "native", "spread", "jvm", "arrow"]
 STRATEGIES: Final[tuple[str, ...]] = get_args(Strategy)
 # A plan must be expected to save so much of native's time to be chosen over it: estimates are not that exact.
 MARGIN: Final = 0.9
+# Where nobody knows how few of the rows are left, the plan must be no worse than native's over so small a part of them.
+LEFT: Final = 1e-3
 
 
 def check_strategy(strategy: str) -> None:
@@ -42,6 +46,8 @@ def choose(
 
     What is computed apart must be joined, and that has its price too: so groups are also weighed together.
     """
+    if strategy == "auto" and statistics.at_most:
+        return _whatever_is_left(windows, groups, forest, statistics, constants)
     every = tuple(windows)
 
     def price(several: Sequence[Group]) -> Prices:
@@ -76,6 +82,34 @@ def choose(
     given = [group for group in groups if not group.custom]
     native += price(given).native(every).seconds if given else 0.0
     return PhysicalPlan(tuple(best.steps), tuple(best.candidates), statistics, constants.source, best.seconds, native)
+
+
+def _whatever_is_left(
+    windows: Sequence[Window],
+    groups: Sequence[Group],
+    forest: Callable[[Group], Forest],
+    statistics: Statistics,
+    constants: Constants,
+) -> PhysicalPlan:
+    """Take the way whose time in times of native's is the least at its worst: with all rows, or with few of them."""
+    whole = replace(statistics, at_most=False)
+    rows = max(whole.rows * LEFT, 1.0)
+    few = replace(whole, rows=rows, keys=min(whole.keys, rows))
+    plans = [choose(windows, groups, forest, "auto", each, constants) for each in (whole, few)]
+    best = plans[0]
+    if len({tuple(step.way for step in plan.steps) for plan in plans}) > 1:
+        worst = {name: max(_times_native(plan, name) for plan in plans) for name in STRATEGIES if name != "auto"}
+        wanted = min(worst, key=lambda name: worst[name])
+        taken = cast("Strategy", wanted if worst[wanted] <= MARGIN else "native")
+        best = choose(windows, groups, forest, taken, whole, constants)
+    return replace(best, statistics=statistics)
+
+
+def _times_native(plan: PhysicalPlan, way: str) -> float:
+    """Say what a way takes, in times of native, for all aggregates; endless where some cannot go so."""
+    seconds = [candidate.seconds for candidate in plan.candidates if candidate.name == way]
+    every = len({candidate.aggregates for candidate in plan.candidates})
+    return sum(seconds) / plan.native_seconds if len(seconds) == every else math.inf
 
 
 class _Weighed(NamedTuple):

@@ -35,6 +35,8 @@ class Statistics:
     """Whether keys and span are known, and not only assumed."""
     hot: float = 0.0
     """The share of events that the most frequent key has."""
+    at_most: bool = False
+    """Whether so many rows are in the files, and nobody knows how few of them are left."""
 
     def __post_init__(self) -> None:
         for name, least in (("rows", 0), ("keys", 1), ("span", 0), ("items", 1), ("hot", 0)):
@@ -82,7 +84,8 @@ class Statistics:
         keys = f"{self.keys:,.0f} key{'' if self.keys == 1 else 's'}"
         items = "" if self.items is None else f" with {self.items:,.0f} distinct value{'' if self.items == 1 else 's'}"
         read = ", read from text" if self.text else ""
-        return f"{self.rows:,.0f} events of {keys}{items} over {_long(self.span)} ({self.how}{read})"
+        most = "at most " if self.at_most else ""
+        return f"{most}{self.rows:,.0f} events of {keys}{items} over {_long(self.span)} ({self.how}{read})"
 
 
 def _long(micros: float) -> str:

@@ -135,7 +135,7 @@ def _tree(
     cheapest: float,
 ) -> Offer:
     least = prices.least_tree(windows)
-    if wanted == "auto" and least > cheapest:
+    if wanted != "jvm" and least > cheapest:
         return Offer(least, None, "at least")
     found = forest(group)
     estimate = prices.tree(found)

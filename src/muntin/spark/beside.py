@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from muntin.declare.query import RESERVED
 from muntin.errors import QueryError
-from muntin.spark.bound import condition, field, find_columns
+from muntin.spark.bound import bind, condition, field, find_columns
 from muntin.spark.reason import reason
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from typing import TypeAlias
 
     from pyspark.sql import Column, DataFrame
 
     from muntin.aggregate.algebra import Aggregate
+    from muntin.spark.bound import Bound
 
     Call: TypeAlias = tuple[list[Column], Column | None]
 
@@ -40,12 +42,15 @@ def beside(calls: Sequence[Call]) -> tuple[dict[str, Column], list[Call]]:
 
 
 def with_inputs(
-    frame: DataFrame, made: Mapping[str, Column], time: str, aggregates: Sequence[tuple[str, Aggregate]]
+    frame: DataFrame, made: Mapping[str, Column], timed: bool, time: str, aggregates: Sequence[tuple[str, Aggregate]]
 ) -> tuple[DataFrame, tuple[tuple[str, Aggregate], ...]]:
-    """Give a frame its keys and, under its hidden name, the time; and aggregates what they read of it as it was."""
+    """Give a frame its keys and, under its hidden name, the time; and aggregates what they read of it as it was.
+
+    `timed` tells whether the time is one of those that are `made`: a key may be called like the time's column.
+    """
     read = [(f"`{n}` reads", c) for n, aggregate in aggregates for c in aggregate.columns if isinstance(c, str)]
-    find_columns(read if time in made else [("the time column", time), *read], frame)
-    when = made[time] if time in made else field(frame, time)
+    find_columns(read if timed else [("the time column", time), *read], frame)
+    when = made[time] if timed else field(frame, time)
     calls: list[Call] = [
         (
             [field(frame, column) if isinstance(column, str) else column for column in aggregate.columns],
@@ -68,3 +73,26 @@ def with_inputs(
         (name, replace(aggregate, columns=tuple(arguments), filter=kept))
         for (name, aggregate), (arguments, kept) in zip(aggregates, calls, strict=True)
     )
+
+
+def computed(bound: Bound, names: Sequence[str]) -> Bound:
+    """Give what some aggregates read columns of its own, if any of it is more than a column that holds one value."""
+    query = bound.query
+    nested = {
+        f.name for f in query.source.schema.fields if isinstance(f.dataType, (T.StructType, T.ArrayType, T.MapType))
+    }
+    aggregates = [(name, aggregate) for name, aggregate in query.aggregates if name in names]
+    plain = {name for name in query.source.columns if name not in nested}
+    if all(_is_plain(aggregate, plain, nested) for _, aggregate in aggregates):
+        return bound
+    source, found = with_inputs(query.source, {}, False, query.time, aggregates)
+    return bind(replace(query, source=source, time=HIDDEN_TIME, aggregates=found))
+
+
+def _is_plain(aggregate: Aggregate, plain: Collection[str], nested: Collection[str]) -> bool:
+    """Tell whether an aggregate reads columns as they are, and asks of them no more than to compare them."""
+    kept = aggregate.filter
+    if kept is not None and (nested or not isinstance(kept, str) or "(" in kept):
+        return False
+    texts = (c if isinstance(c, str) else str(c).removeprefix("Column<'").removesuffix("'>") for c in aggregate.columns)
+    return all(text in plain for text in texts)

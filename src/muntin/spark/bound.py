@@ -11,7 +11,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from muntin.declare.query import RESERVED
+from muntin.declare.query import RESERVED, WINDOW
 from muntin.duration import format_duration
 from muntin.errors import QueryError
 from muntin.spark.custom import check_custom
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 WATERMARK: Final = "spark.watermarkDelayMs"
 # What Spark calls the column with a file's path, name, size and time.
 _FILE: Final = "_metadata"
+# And so it tells a column of windows from other structs: `window_time` and windows over windows take no other.
+_WINDOW: Final = "spark.timeWindow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +50,11 @@ class Clock:
         """The time of an event in microseconds since 1970, in UTC or, without zone, by its own clock."""
         return ntz_micros(self.time) if self.ntz else F.unix_micros(self.time)
 
-    def window(self, start: str, end: str) -> str:
-        """Make a window's struct from microseconds, as SQL."""
+    def window(self, start: str, end: str) -> Column:
+        """Make the window from microseconds in SQL: a column that Spark takes for one, as that of its `window()`."""
         times = [ntz_of(micros) if self.ntz else f"timestamp_micros({micros})" for micros in (start, end)]
-        return f"named_struct('start', {times[0]}, 'end', {times[1]})"
+        made = F.expr(f"named_struct('start', {times[0]}, 'end', {times[1]})")
+        return made.alias(WINDOW, metadata={_WINDOW: True})
 
     def instant(self, micros: Column) -> Column:
         """Make a time of the events' own type from microseconds."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from muntin.declare.query import WINDOW, WINDOW_ID
+from muntin.declare.query import WINDOW_ID
 from muntin.spark.panes import floor_div
 from muntin.window.spec import Window
 
@@ -79,7 +79,7 @@ def identified(clock: Clock, windows: Sequence[Window], grid: Grid) -> list[Colu
         called = F.expr(looked_up(f"'{name}'" for name in ids))
     else:
         called = F.get(F.array(*map(F.lit, ids)), F.col(NUMBER))
-    return [called.alias(WINDOW_ID), F.expr(window).alias(WINDOW)]
+    return [called.alias(WINDOW_ID), window]
 
 
 def looked_up(texts: Iterable[str]) -> str:
@@ -89,7 +89,7 @@ def looked_up(texts: Iterable[str]) -> str:
 
 def spanned(clock: Clock, grid: Grid) -> Column:
     """Give a window that came back with its range its times."""
-    return F.expr(clock.window(grid.start(START), grid.start(f"({START} + {RANGE})"))).alias(WINDOW)
+    return clock.window(grid.start(START), grid.start(f"({START} + {RANGE})"))
 
 
 def last_buckets(pane: str, coarse: int, reach: int) -> Column:

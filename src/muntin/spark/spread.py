@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F
 
 from muntin.declare.query import WINDOW
+from muntin.spark.beside import computed
 from muntin.spark.bound import WATERMARK
 from muntin.spark.crossing import NUMBER, START, identified, key_names, keys_back
 from muntin.spark.panes import MICROS, Grid, finished, grouped, key_columns, merged, panes, parts_of, quoted, timed
@@ -33,8 +34,9 @@ def spread(bound: Bound, names: Sequence[str], windows: Sequence[Window], grid: 
     window. With a `grid` the events are aggregated to panes first, and partials are copied.
     """
     if grid is None:
-        # A field of a struct is a column of its own before the copies: below two explodes Spark 4.3 prunes it away
-        # where an aggregate spells the struct in another case.
+        # What is more than a column is computed before the copies, once for each event. A field of a struct must be:
+        # below two explodes Spark 4.3 prunes it away where it is spelled in another case, or where others are read too.
+        bound = computed(bound, names)
         keys = dict(zip(key_names(bound), bound.keys, strict=True))
         rows = _copied(bound.events.withColumns({MICROS: bound.micros, **keys}), windows)
         results = [bound.recipes[name].native.alias(name) for name in names]

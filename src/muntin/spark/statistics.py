@@ -38,19 +38,28 @@ BYTES: Final = 16
 ASSUMED: Final = 10_000_000
 ABSURD: Final = 1e13
 _TEXTS: Final = frozenset((".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".txt"))
-# Before the first row of such a plan there is all of the work below it. So it is looked at only where events are in so
-# many intervals that the ways differ by far; else the one that reads it once is as good as any.
+# Before the first row of such a plan there is all of the work below it. So it is looked at only where by hand so many
+# windows do all of that work, or each event is in so many intervals that by hand it takes long however few there are;
+# else the way that reads it once is as good as any.
 _BLOCKING: Final = re.compile(
     r"(?m)^[ :+-]*(Aggregate|Sort|Join|Window|Distinct|Deduplicate|Repartition\w*|Except|Intersect|\w*Group\w*) "
 )
 WORTH: Final = 8
+LONG: Final = 60
 # Where few rows pass, the first ones take all of the work too: as much again as one window does. That times are not
 # null is asked of all events, and few are.
 _PASSING: Final = re.compile(r"(?m)^[ :+-]*(Filter (?:.* AND )?(?![(]*isnotnull\()|\w*MapIn\w+ )")
+# After one of these nobody knows how many rows are left of those in the files.
+_FEWER: Final = re.compile(
+    r"(?m)^[ :+-]*((Aggregate|Join|Distinct|Deduplicate|Except|Intersect|Sample|Generate|Expand|\w*Limit|\w*Map\w*) "
+    r"|Filter (?:.* AND )?(?![(]*isnotnull\())"
+)
+_LIMIT: Final = re.compile(r"(?m)^[ :+-]*\w*Limit (\d+)")
 _DAY: Final = 86_400_000_000
 UNSEEN: Final = "not looked at: even the first rows take all of the work before them"
 # The first estimate that Spark prints is that of the whole plan.
 _COUNT: Final = re.compile(r"rowCount=([\d.E+]+)")
+_TOP: Final = re.compile(r"Statistics\([^)]*\)")
 _SIZE: Final = re.compile(r"sizeInBytes=([\d.E+]+) ([KMGTPE]i?)?B")
 _UNITS: Final[dict[str | None, int]] = {
     None: 1,
@@ -66,9 +75,10 @@ def statistics(bound: Bound) -> Statistics:
     text = bool(named) and all(_is_text(name) for name in named) and not _is_kept(bound)
     rows, how = (None, "") if files is None else (_rows(files), "file footers and first rows")
     seen = None if files is None or rows is None else _from_file(bound, files, rows)
+    # Of the source itself Spark has planned what it needs to name its files: to print that takes no time.
+    printed = _explained(bound, whole=seen is None)
     if seen is None:
-        printed = _explained(bound)
-        if _is_dear(bound, printed) and not _is_kept(bound) and _overlaps(bound) < WORTH:
+        if _is_dear(bound, printed) and not _is_kept(bound) and _is_short(bound):
             rows, took = _planned(printed), time.perf_counter() - began
             # As if each event had a key of its own: nothing is expected to shrink on the way.
             return Statistics(rows, max(rows, 1), _DAY, f"{UNSEEN}, rows by Spark's estimate", took, seen=False)
@@ -79,7 +89,9 @@ def statistics(bound: Bound) -> Statistics:
         return Statistics(seen.rows, keys, seen.span, how, took, seen.items, text, hot=seen.hot)
     if rows is None:
         rows, how = _planned(printed), "Spark's estimate of size and first rows"
-    rows = max(rows, seen.rows)
+    fewer = not _is_counted(printed) and (bool(_FEWER.search(printed)) or not named)
+    limits = [float(limit) for limit in _LIMIT.findall(printed)]
+    rows = min(max(rows, seen.rows), *limits) if limits else max(rows, seen.rows)
     more = rows / seen.rows
     keys, span = seen.keys, seen.span
     # A table in order of time shows in its first rows the pace of the rest, one in order of key some of its keys, and
@@ -91,7 +103,7 @@ def statistics(bound: Bound) -> Statistics:
     # What the last rows show is there too: what began in one instant or with one key need not go on so.
     keys, span = min(max(keys, seen.far_keys), rows), max(span, seen.far_span)
     took, hot = time.perf_counter() - began, 0.0 if seen.by_key else seen.hot
-    return Statistics(rows, keys, span, how, took, seen.items, text, hot=hot)
+    return Statistics(rows, keys, span, how, took, seen.items, text, hot=hot, at_most=fewer)
 
 
 class _Seen(NamedTuple):
@@ -157,28 +169,33 @@ def _from_file(bound: Bound, files: list[str], rows: float) -> _Seen | None:
     Only where the file has the time and the keys as columns of those names, the time as a timestamp. A query
     may have derived them anew or filtered them, which an estimate can bear.
     """
+    try:
+        return _first_and_last(bound, files, rows)
+    except (OSError, KeyError, pa.ArrowException):
+        # Files of other schemas, or of types that Arrow cannot tell apart: Spark knows what to make of them.
+        return None
+
+
+def _first_and_last(bound: Bound, files: list[str], rows: float) -> _Seen | None:
     query, items = bound.query, _item_names(bound)
     origins = dict(query.origins)
     time, *keyed = (origins.get(name, name) for name in (query.time, *query.keys))
-    try:
-        kinds = {field.name: field.type for field in pq.read_schema(files[0])}
-        if time is None or time not in kinds or not pa.types.is_timestamp(kinds[time]):
-            return None
-        named = [key for key in keyed if key is not None and key in kinds]
-        if len(named) < len(keyed):
-            return None
-        if any(name not in kinds for name in items):
-            # An expression, which only Spark can compute: how many values it has stays unknown.
-            items = []
-        columns = [*dict.fromkeys([time, *named, *items])]
-        batch = _first_rows(files, columns)
-        if batch is None or batch.num_rows < min(SAMPLE, rows):
-            # Many small files: the first ones say little of the whole.
-            return None
-        near, far = batch.num_rows, _last_rows(files, columns) if rows > SAMPLE else None
-        batch = batch if far is None else pa.concat_batches([batch, far])
-    except (OSError, pa.ArrowException):
+    kinds = {field.name: field.type for field in pq.read_schema(min(files))}
+    if time is None or time not in kinds or not pa.types.is_timestamp(kinds[time]):
         return None
+    named = [key for key in keyed if key is not None and key in kinds]
+    if len(named) < len(keyed):
+        return None
+    if any(name not in kinds for name in items):
+        # An expression, which only Spark can compute: how many values it has stays unknown.
+        items = []
+    columns = [*dict.fromkeys([time, *named, *items])]
+    batch = _first_rows(files, columns)
+    if batch is None or batch.num_rows < min(SAMPLE, rows):
+        # Many small files: the first ones say little of the whole.
+        return None
+    near, far = batch.num_rows, _last_rows(files, columns) if rows > SAMPLE else None
+    batch = batch if far is None else pa.concat_batches([batch, far])
     micros = batch.column(time).cast(pa.timestamp("us", kinds[time].tz), safe=False).drop_null()
     keys = [batch.column(key) for key in named]
     if len(micros) < batch.num_rows:
@@ -229,17 +246,24 @@ def _is_dear(bound: Bound, printed: str) -> bool:
     return len(bound.query.windows) == 1 and bool(_PASSING.search(printed))
 
 
-def _overlaps(bound: Bound) -> int:
-    """Count the intervals of all windows that an event is in."""
-    return sum(-(-window.range // window.slide) for window in bound.query.windows)
+def _is_short(bound: Bound) -> bool:
+    """Tell whether windows are few, and none of them has an event in very many intervals."""
+    windows = bound.query.windows
+    return len(windows) < WORTH and all(window.range < LONG * window.slide for window in windows)
 
 
-def _explained(bound: Bound) -> str:
-    """Let Spark print the plan of the events' times: so it works over Connect too."""
+def _explained(bound: Bound, *, whole: bool) -> str:
+    """Let Spark print the plan of the source, or of the events' times: so it works over Connect too."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        bound.events.select(bound.micros.alias("t")).explain(mode="cost")
+        (bound.events.select(bound.micros.alias("t")) if whole else bound.query.source).explain(mode="cost")
     return printed.getvalue()
+
+
+def _is_counted(printed: str) -> bool:
+    """Tell whether Spark knows how many rows the whole plan gives."""
+    top = _TOP.search(printed)
+    return top is not None and bool(_COUNT.search(top[0]))
 
 
 def _planned(printed: str) -> float:

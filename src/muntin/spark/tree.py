@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
-from muntin.declare.query import WINDOW, WINDOW_ID
+from muntin.declare.query import WINDOW_ID
 from muntin.spark.panes import BUCKET, MICROS, finished, floor_div, grouped, key_columns, merged, parts_of, timed
 from muntin.spark.routes import routes
 from muntin.spark.starts import in_place, with_starts
@@ -126,7 +126,7 @@ def _shown(
     results = [finished(bound, name, partials).alias(name) for name in names]
     return frame.select(
         called.alias(WINDOW_ID),
-        F.expr(bound.window(_START, f"{_START} + {window.range}L")).alias(WINDOW),
+        bound.window(_START, f"{_START} + {window.range}L"),
         # Named anew: else Spark keeps other aliases in the first branch of a union than in the rest, and then does not
         # see that their exchanges are the same.
         *(key.alias(name) for key, name in zip(key_columns(bound), bound.query.keys, strict=True)),

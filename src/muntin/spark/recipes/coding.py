@@ -90,9 +90,9 @@ def room(of: T.DataType) -> int:
     """Say of how many numbers the room is that a value takes; of a text nobody knows.
 
     >>> room(T.DoubleType()), room(T.StringType())
-    (1, 8)
+    (1, 64)
     """
-    return 1 if isinstance(of, (T.NumericType, T.BooleanType, T.DatetimeType)) else 8
+    return 1 if isinstance(of, (T.NumericType, T.BooleanType, T.DatetimeType)) else 64
 
 
 def joins(of: T.DataType) -> bool:
