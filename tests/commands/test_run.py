@@ -361,6 +361,26 @@ def test_overwrite_replaces(spark: SparkSession, folder: Path, tmp_path: Path) -
     assert pq.read_table(out).num_rows == len(by_hand(folder))
 
 
+def test_a_result_stands_until_the_one_in_its_place_is_whole(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    query, out = tmp_path / "query.sql", tmp_path / "out"
+    arguments = (query, "-i", f"Input={folder}/events.csv", "-o", out, "--mode", "overwrite")
+    query.write_text("SELECT device, MAX(temp) AS high FROM Input TIMESTAMP BY ts GROUP BY device, Tumbling(mi, 5)")
+    assert run(*arguments).exit_code == 0
+    before = {each.name: each.read_bytes() for each in out.iterdir()}
+    query.write_text(query.read_text().replace("device,", "CAST(CONCAT(device, 'x') AS bigint) AS d,", 1))
+    result = run(*arguments)
+    assert result.exit_code == 1, result.output
+    assert "cannot be cast" in result.stderr
+    assert {each.name: each.read_bytes() for each in out.iterdir()} == before
+    # A link goes on leading to where it led, and nothing is left beside.
+    query.write_text(QUERY)
+    (tmp_path / "link").symlink_to(out)
+    assert run(*arguments[:4], tmp_path / "link", *arguments[5:]).exit_code == 0
+    assert (tmp_path / "link").is_symlink()
+    assert pq.read_table(out).num_rows == len(by_hand(folder))
+    assert {each.name for each in tmp_path.iterdir()} == {"query.sql", "out", "link"}
+
+
 def test_what_only_the_data_can_tell_is_refused_before_anything_is_written(
     spark: SparkSession, folder: Path, tmp_path: Path
 ) -> None:

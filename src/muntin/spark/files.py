@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlparse
 from muntin.errors import MuntinError
 from muntin.spark.globs import escaped, is_pattern, lie_in_one_another
 from muntin.spark.reason import reason
+from muntin.spark.replaced import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,9 +167,15 @@ def read(spark: SparkSession, source: Source) -> DataFrame:
 
 
 def write(frame: DataFrame, path: str, form: Format, *, overwrite: bool) -> None:
-    """Write a result."""
-    mode = "overwrite" if overwrite else "error"
-    frame.write.format(form).options(**WRITE[form]).mode(mode).save(path)
+    """Write a result. One that it replaces on this machine stands until the new one is whole."""
+    place = local_path(path)
+    writer = frame.write.format(form).options(**WRITE[form])
+    # Delta keeps what was there as an earlier version of the same table.
+    if not overwrite or place is None or not place.exists() or (form == "delta" and (place / "_delta_log").is_dir()):
+        writer.mode("overwrite" if overwrite else "error").save(path)
+        return
+    with replaced(place) as new:
+        writer.mode("error").save(str(new))
 
 
 def is_there(spark: SparkSession, path: str) -> bool:
