@@ -361,6 +361,14 @@ def test_overwrite_replaces(spark: SparkSession, folder: Path, tmp_path: Path) -
     assert pq.read_table(out).num_rows == len(by_hand(folder))
 
 
+@pytest.mark.parametrize("name", ["res.csv", "res.json/", "res"])
+def test_the_name_of_an_output_tells_its_format_also_where_it_is_there(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "part-0.ndjson").touch()
+    target = run_command._target(f"{tmp_path}/{name}", None, True, parse_input("e=s3a://bucket/e.csv"))
+    assert target.format == {"res.csv": "csv", "res.json/": "json", "res": "parquet"}[name]
+
+
 def test_a_result_stands_until_the_one_in_its_place_is_whole(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
     query, out = tmp_path / "query.sql", tmp_path / "out"
     arguments = (query, "-i", f"Input={folder}/events.csv", "-o", out, "--mode", "overwrite")

@@ -24,9 +24,9 @@ from muntin.physical.choose import STRATEGIES
 from muntin.spark.delta import with_delta
 from muntin.spark.files import (
     FORMATS,
+    by_suffix,
     check_output,
     exists,
-    format_of,
     is_there,
     local_path,
     parse_input,
@@ -205,10 +205,8 @@ def _target(output: str | None, form: str | None, overwrite: bool, source: Sourc
     if output is None:
         msg = "there is nowhere to write: pass --output PATH, or --dry-run to see the plan alone"
         raise MuntinError(msg)
-    place = local_path(output)
-    # A folder that will be replaced says nothing of the format that is wanted.
-    told = format_of(output) if place is None or not place.is_dir() else None
-    found = form or told or "parquet"
+    # What is in a folder that will be replaced says nothing of the format that is wanted.
+    found = form or by_suffix(output) or "parquet"
     check_output(output, found, [source], overwrite=overwrite)
     return Target(output, found, overwrite)
 

@@ -124,7 +124,7 @@ def format_of(path: str) -> str | None:
     >>> format_of("events.csv.gz"), format_of("s3a://bucket/events")
     ('csv', None)
     """
-    own = _suffix(path.rstrip("/"))
+    own = by_suffix(path)
     place = local_path(path)
     if place is None or not place.is_dir():
         return own
@@ -215,7 +215,7 @@ def writable(frame: DataFrame, form: str) -> DataFrame:
 
 
 def _formats(folder: Path) -> Counter[str]:
-    return Counter(filter(None, (_suffix(name) for name in _files(folder))))
+    return Counter(filter(None, (by_suffix(name) for name in _files(folder))))
 
 
 def _untold(folder: Path) -> str:
@@ -239,7 +239,12 @@ def _files(folder: Path) -> Iterator[str]:
                 return
 
 
-def _suffix(name: str) -> str | None:
+def by_suffix(name: str) -> str | None:
+    """Tell a format by a path's suffix alone.
+
+    >>> by_suffix("events.csv.gz"), by_suffix("out.parquet/"), by_suffix("out")
+    ('csv', 'parquet', None)
+    """
     path = Path(name)
     while path.suffix.lower() in _PACKED:
         path = path.with_suffix("")
