@@ -18,6 +18,7 @@ from muntin.cli import main
 from muntin.commands import run as run_command
 from muntin.spark import progress as progress_module
 from muntin.spark.files import parse_input, read
+from muntin.spark.replaced import check_replaced
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -351,13 +352,49 @@ def test_an_output_that_exists_or_would_destroy_the_input_is_refused(folder: Pat
     assert "is no folder that may be written to" in refused(*arguments, "-o", out / "mine" / "deeper")
 
 
+@pytest.mark.usefixtures("no_spark")
+def test_only_results_are_replaced(folder: Path, tmp_path: Path) -> None:
+    """A project, its query, a file, and folders that hold more than Spark writes stay as they are."""
+    (tmp_path / "proj").mkdir()
+    (tmp_path / "proj" / "a.sql").write_text(QUERY)
+    arguments = ("-i", f"Input={folder}/events.csv", "--mode", "overwrite", "-o")
+    for output in (tmp_path / "proj" / "a.sql", tmp_path / "proj", tmp_path):
+        said = refused(tmp_path / "proj" / "a.sql", *arguments, output)
+        assert f"output {output} is or holds the query {tmp_path}/proj/a.sql" in said
+    (tmp_path / "notes.txt").write_text("kept")
+    said = refused(folder / "query.sql", *arguments, tmp_path / "notes.txt")
+    assert "notes.txt is a file, which is no result" in said
+    out = tmp_path / "out"
+    for inside, named in {
+        "notes.txt": "notes.txt",
+        "src/part-0": "src",
+        "day=1/part-0/x": "day=1/part-0",
+        "day=1/hour=2/mine.csv": "day=1/hour=2/mine.csv",
+    }.items():
+        (out / inside).parent.mkdir(parents=True)
+        (out / "_SUCCESS").touch()
+        (out / inside).touch()
+        said = refused(folder / "query.sql", *arguments, out)
+        assert said.startswith(f"output {out} holds {named}, which is no result of an earlier run")
+        assert (out / inside).exists()
+        shutil.rmtree(out)
+
+
+def test_what_spark_writes_is_a_result(tmp_path: Path) -> None:
+    check_replaced("none", tmp_path / "none")
+    for inside in ("_SUCCESS", ".part-0.csv.crc", "_spark_metadata/0", "_delta_log/0.json", "a=1/b=2/part-1", "part-0"):
+        (tmp_path / inside).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / inside).touch()
+    check_replaced("out", tmp_path)
+
+
 def test_overwrite_replaces(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    (out / "mine").write_text("gone")
+    (out / "part-mine").write_text("gone")
     result = run(folder / "query.sql", "-i", f"Input={folder}/events.csv", "-o", out, "--mode", "overwrite")
     assert result.exit_code == 0, result.output
-    assert not (out / "mine").exists()
+    assert not (out / "part-mine").exists()
     assert pq.read_table(out).num_rows == len(by_hand(folder))
 
 
@@ -365,7 +402,8 @@ def test_overwrite_replaces(spark: SparkSession, folder: Path, tmp_path: Path) -
 def test_the_name_of_an_output_tells_its_format_also_where_it_is_there(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     (tmp_path / name / "part-0.ndjson").touch()
-    target = run_command._target(f"{tmp_path}/{name}", None, True, parse_input("e=s3a://bucket/e.csv"))
+    source = parse_input("e=s3a://bucket/e.csv")
+    target = run_command._target(f"{tmp_path}/{name}", None, True, source, tmp_path / "q.sql")
     assert target.format == {"res.csv": "csv", "res.json/": "json", "res": "parquet"}[name]
 
 

@@ -36,6 +36,7 @@ from muntin.spark.files import (
 )
 from muntin.spark.progress import progress, waiting
 from muntin.spark.reason import reason
+from muntin.spark.replaced import check_replaced
 from muntin.spark.session import session
 from muntin.table_plan import TablePlan
 
@@ -143,7 +144,7 @@ def run(
         job = prepared(streaming, text, parsed, when, source, output, form, optimizer, dry_run=dry_run)
         target, conf = job.target, partitions(master) | conf
     else:
-        target = None if dry_run else _target(output, form, mode == "overwrite", source)
+        target = None if dry_run else _target(output, form, mode == "overwrite", source, query)
     if "delta" in (source.format, target and target.format):
         conf = with_delta(conf)
     with _tidied(target if job is None else None), session(master, conf) as spark:
@@ -201,13 +202,19 @@ def _source(parsed: SelectQuery, texts: tuple[str, ...], form: str | None) -> So
     return mine[0]
 
 
-def _target(output: str | None, form: str | None, overwrite: bool, source: Source) -> Target:
+def _target(output: str | None, form: str | None, overwrite: bool, source: Source, query: Path) -> Target:
     if output is None:
         msg = "there is nowhere to write: pass --output PATH, or --dry-run to see the plan alone"
         raise MuntinError(msg)
     # What is in a folder that will be replaced says nothing of the format that is wanted.
     found = form or by_suffix(output) or "parquet"
     check_output(output, found, [source], overwrite=overwrite)
+    place = local_path(output)
+    if place is not None and place.resolve() in (query.resolve(), *query.resolve().parents):
+        msg = f"output {output} is or holds the query {query}, which would be destroyed: choose another --output"
+        raise MuntinError(msg)
+    if place is not None and overwrite:
+        check_replaced(output, place)
     return Target(output, found, overwrite)
 
 
