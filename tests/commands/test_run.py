@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from muntin.cli import main
 from muntin.commands import run as run_command
 from muntin.spark import progress as progress_module
-from muntin.spark.files import parse_input, read
+from muntin.spark.files import parse_input, read, write
 from muntin.spark.replaced import check_replaced
 
 if TYPE_CHECKING:
@@ -350,6 +350,38 @@ def test_an_output_that_exists_or_would_destroy_the_input_is_refused(folder: Pat
         assert "writing would destroy what is read" in said
     assert (out / "mine").read_text() == "kept"
     assert "is no folder that may be written to" in refused(*arguments, "-o", out / "mine" / "deeper")
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_links_in_an_input_lead_to_what_is_read(folder: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / "part-0.csv").write_bytes((folder / "events.csv").read_bytes())
+    for deep in ("links", "links/day=1", "pattern"):
+        (tmp_path / deep).mkdir()
+    (tmp_path / "links" / "day=1" / "e.csv").symlink_to(store / "part-0.csv")
+    (tmp_path / "pattern" / "e.csv").symlink_to(store / "part-0.csv")
+    (tmp_path / "pattern" / "d").symlink_to(store)
+    for read_from in ("links", "link?/", "pattern/*.csv", "pattern/{d,z}", "pattern/e.csv", "*"):
+        arguments = ("-i", f"Input={tmp_path}/{read_from}", "--input-format", "csv", "--mode", "overwrite")
+        said = refused(folder / "query.sql", *arguments, "-o", store)
+        assert f"output {store} and input {tmp_path}/{read_from} lie in one another" in said
+
+
+def test_an_input_that_is_gone_after_the_result_is_written_is_no_refusal(
+    spark: SparkSession, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(folder / "events.csv", tmp_path / "e.csv")
+
+    def written(*arguments: Any, **options: Any) -> None:
+        write(*arguments, **options)
+        (tmp_path / "e.csv").unlink()
+
+    monkeypatch.setattr(run_command, "write", written)
+    result = run(folder / "query.sql", "-i", f"Input={tmp_path}/e.csv", "-o", tmp_path / "out")
+    assert result.exit_code == 1, result.output
+    assert f"the result is written to {tmp_path}/out, but the rows of its input cannot be counted: " in result.stderr
+    assert pq.read_table(tmp_path / "out").num_rows == len(by_hand(folder))
 
 
 @pytest.mark.usefixtures("no_spark")

@@ -258,11 +258,24 @@ def _run(spark: SparkSession, plan: TablePlan, source: Source, target: Target, v
         write(writable(frame, target.format), target.path, target.format, overwrite=target.overwrite)
     seconds["running"] = seconds.get("shared", 0.0) + time.perf_counter() - began
     with progress(spark, "counting rows"):
-        events = read(spark, source).count()
+        events = _counted(spark, source, target)
     result.unpersist()
     rows, *by_window = counted.get.values()
     ids = [window.id for window in plan.query.windows]
     return Run(plan, source, target, events, rows, dict(zip(ids, by_window, strict=False)), seconds, comparison)
+
+
+def _counted(spark: SparkSession, source: Source, target: Target) -> int:
+    """Count what was read. An input that is gone meanwhile is no refusal: the result is there."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        return read(spark, source).count()
+    except (MuntinError, PySparkException, Py4JError) as error:
+        why = str(error) if isinstance(error, MuntinError) else reason(error)
+        msg = f"the result is written to {target.path}, but the rows of its input cannot be counted: {why}"
+        raise RunError(msg) from error
 
 
 def _verified(
