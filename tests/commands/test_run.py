@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from muntin.cli import main
 from muntin.commands import run as run_command
 from muntin.spark import progress as progress_module
-from muntin.spark.files import parse_input, read, write
+from muntin.spark.files import local_path, parse_input, read, write
 from muntin.spark.replaced import check_replaced
 
 if TYPE_CHECKING:
@@ -235,6 +235,19 @@ def test_patterns_name_inputs_and_so_do_brackets_in_a_name(spark: SparkSession, 
         result = run(folder / "query.sql", "-i", f"Input={tmp_path}/{path}", "-o", out, "--json")
         assert result.exit_code == 0, result.output
         assert json.loads(result.stdout)["input"]["rows"] == files * EVENTS
+
+
+def test_a_path_after_file_is_taken_as_it_is_written_as_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    for name in ("a b", "a%20b"):
+        (tmp_path / f"{name}.csv").write_text(f"x\n{name}\n")
+        source = parse_input(f"e=file://{tmp_path}/{name}.csv")
+        frame = read(spark, source)
+        assert [row.x for row in frame.collect()] == [name]
+        out = f"file:{tmp_path}/out {name}#1"
+        for overwrite in (False, True):
+            write(frame, out, "json", overwrite=overwrite)
+        assert local_path(out) == tmp_path / f"out {name}#1"
+        assert [row.x for row in read(spark, parse_input(f"o={out}")).collect()] == [name]
 
 
 def test_a_folder_says_why_it_tells_no_format(folder: Path, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
-from urllib.parse import unquote, urlparse
 
 from muntin.errors import MuntinError
 from muntin.spark.globs import escaped, is_pattern, lie_in_one_another
@@ -138,13 +137,15 @@ def format_of(path: str) -> str | None:
 def local_path(path: str) -> Path | None:
     """Give a path on this machine; None for one elsewhere, such as s3a://bucket/events.
 
-    >>> local_path("file:///tmp/a%20b"), local_path("hdfs://host/a")
-    (PosixPath('/tmp/a b'), None)
+    Spark takes a path as it is written: a percent sign in it is one, also after `file:`.
+
+    >>> local_path("file:///tmp/a%20b?"), local_path("file:/tmp/a b"), local_path("hdfs://host/a")
+    (PosixPath('/tmp/a%20b?'), PosixPath('/tmp/a b'), None)
     """
-    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path):
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):(//[^/]*)?", path)
+    if scheme is None:
         return Path(path)
-    parts = urlparse(path)
-    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+    return Path(path[scheme.end() :]) if scheme[1].lower() == "file" else None
 
 
 def read(spark: SparkSession, source: Source) -> DataFrame:
