@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from muntin.cli import main
 from muntin.commands import run as run_command
+from muntin.commands.stream import events
 from muntin.spark import progress as progress_module
 from muntin.spark.files import local_path, parse_input, read, write
 from muntin.spark.replaced import check_replaced
@@ -235,6 +236,29 @@ def test_patterns_name_inputs_and_so_do_brackets_in_a_name(spark: SparkSession, 
         result = run(folder / "query.sql", "-i", f"Input={tmp_path}/{path}", "-o", out, "--json")
         assert result.exit_code == 0, result.output
         assert json.loads(result.stdout)["input"]["rows"] == files * EVENTS
+
+
+def test_csv_is_read_and_written_as_pythons_csv_does(spark: SparkSession, tmp_path: Path) -> None:
+    """Quotes, commas, backslashes and white space: by Python to Spark, and by Spark to Python."""
+    chance = random.Random(3)
+    texts = ['6" disk, "used"', '"', '""', "\\", '\\"', 'a\\",b', " a ", "\ta\t", " ", "#a", "'", ",", "a\\", "ä"]
+    texts += ["".join(chance.choices("\",\\ \ta'#", k=chance.randrange(1, 7))) for _ in range(200)]
+    with (tmp_path / "e.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["number", 'te"xt '], *enumerate(texts)])
+    (tmp_path / "in").mkdir()
+    shutil.copy(tmp_path / "e.csv", tmp_path / "in")
+    frame = read(spark, parse_input(f"e={tmp_path}/e.csv"))
+    assert frame.columns == ["number", 'te"xt ']
+    assert [text for _, text in sorted(frame.collect())] == texts
+    stream = events(spark, parse_input(f"e={tmp_path}/in"), frame.schema).writeStream.trigger(availableNow=True)
+    stream.format("memory").queryName("quoted").start().awaitTermination()
+    assert [text for _, text in sorted(spark.table("quoted").collect())] == texts
+    write(frame.coalesce(1), f"{tmp_path}/out", "csv", overwrite=False)
+    (part,) = (tmp_path / "out").glob("part-*")
+    with part.open(newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    assert header == frame.columns
+    assert [text for _, text in sorted(rows, key=lambda row: int(row[0]))] == texts
 
 
 def test_a_path_after_file_is_taken_as_it_is_written_as_by_spark(spark: SparkSession, tmp_path: Path) -> None:

@@ -25,9 +25,11 @@ _SUFFIXES: Final = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jso
 _PACKED: Final = (".gz", ".bz2", ".xz", ".zst", ".snappy", ".lz4")
 # A format is told by the first files that are met: a folder may hold millions.
 _LOOKED_AT: Final = 1000
+# A quote in quotes is written twice, as by everybody else: Spark's own way is a backslash.
+_QUOTES: Final = {"escape": '"'}
 READ: Final = {
     "parquet": {},
-    "csv": {"header": "true", "inferSchema": "true"},
+    "csv": {"header": "true", "inferSchema": "true", **_QUOTES},
     "json": {"inferTimestamp": "true"},
     "delta": {},
 }
@@ -39,7 +41,14 @@ _TIMES: Final = {
 }
 WRITE: Final = {
     "parquet": {},
-    "csv": {"header": "true", **_TIMES},
+    "csv": {
+        "header": "true",
+        # White space at the ends of a text is part of it.
+        "ignoreLeadingWhiteSpace": "false",
+        "ignoreTrailingWhiteSpace": "false",
+        **_QUOTES,
+        **_TIMES,
+    },
     "json": {"ignoreNullFields": "false", **_TIMES},
     "delta": {},
 }
