@@ -17,8 +17,9 @@ from click.testing import CliRunner, Result
 from muntin.cli import main
 from muntin.commands import run as run_command
 from muntin.commands.stream import events
+from muntin.errors import MuntinError
 from muntin.spark import progress as progress_module
-from muntin.spark.files import local_path, parse_input, read, write
+from muntin.spark.files import local_path, parse_input, read, writable, write
 from muntin.spark.replaced import check_replaced
 
 if TYPE_CHECKING:
@@ -518,6 +519,33 @@ def test_what_only_the_data_can_tell_is_refused_before_anything_is_written(
     said = refused(folder / "query.sql", "-i", f"Input={tmp_path}/text.csv", "-o", out)
     assert "'yesterday'" in said
     assert "\n" not in said
+    assert not out.exists()
+
+
+def test_columns_that_a_format_cannot_hold_are_refused_before_anything_is_written(
+    spark: SparkSession, folder: Path, tmp_path: Path
+) -> None:
+    query, out = tmp_path / "query.sql", tmp_path / "out"
+    intervals = {
+        "make_interval(0, 1, 0, 2)": "interval",
+        "array(make_interval(1))": "array<interval>",
+        "struct(make_interval(1) AS a)": "struct<a:interval>",
+    }
+    cases = [(text, kind, form) for text, kind in intervals.items() for form in ("csv", "json", "parquet")]
+    for text, kind, form in [*cases, ("NULL", "void", "csv")]:
+        query.write_text(f"SELECT {text} AS odd, COUNT(*) AS n FROM e GROUP BY window(ts, '1 hour'), device")
+        said = refused(query, "-i", f"e={folder}/events.csv", "-o", out, "-f", form)
+        advice = "use --format json or parquet" if text == "NULL" else "CAST it to text"
+        assert said == f"{form} cannot hold column 'odd' of type {kind}: {advice}"
+    query.write_text(query.read_text().replace("NULL AS odd", "window, window.start AS Window_Start"))
+    said = refused(query, "-i", f"e={folder}/events.csv", "-o", out, "-f", "csv")
+    assert said.startswith("the result has columns 'window_start' and 'Window_Start' (in csv a window is two columns")
+    # Neither is a column too many where Spark writes it.
+    frame = spark.sql("SELECT NULL AS a, array(NULL) AS b, INTERVAL '1' DAY AS c, parse_json('1') AS d")
+    for form in ("json", "parquet"):
+        write(writable(frame, form), f"{tmp_path}/{form}", form, overwrite=False)
+    with pytest.raises(MuntinError, match="the result has columns 'a', twice: call one otherwise"):
+        writable(spark.sql("SELECT 1 AS a, 2 AS a"), "json")
     assert not out.exists()
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType
 
 Format: TypeAlias = Literal["parquet", "csv", "json", "delta"]
 FORMATS: Final[tuple[str, ...]] = get_args(Format)
@@ -206,22 +207,54 @@ def writable(frame: DataFrame, form: str) -> DataFrame:
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
-    if form != "csv":
-        return frame
+    _refuse_doubled(frame, frame.columns, form)
     columns: list[Column] = []
+    names: list[str] = []
     for field in frame.schema.fields:
         column = F.col("`" + field.name.replace("`", "``") + "`")
-        if isinstance(field.dataType, T.StructType) and field.dataType.names == ["start", "end"]:
-            columns += [column[end].alias(f"{field.name}_{end}") for end in ("start", "end")]
-        elif isinstance(field.dataType, (T.StructType, T.ArrayType, T.MapType, T.BinaryType, T.VariantType)):
-            msg = (
-                f"csv cannot hold column {field.name!r} of type {field.dataType.simpleString()}: "
-                "use --format json or parquet"
-            )
-            raise MuntinError(msg)
+        if form == "csv" and isinstance(field.dataType, T.StructType) and field.dataType.names == ["start", "end"]:
+            parts = [(f"{field.name}_{end.name}", column[end.name], end.dataType) for end in field.dataType.fields]
         else:
-            columns.append(column)
-    return frame.select(*columns)
+            parts = [(field.name, column, field.dataType)]
+        for name, part, kind in parts:
+            if not _fits(kind, form):
+                advice = "use --format json or parquet" if _fits(kind, "json") else "CAST it to text"
+                msg = f"{form} cannot hold column {name!r} of type {kind.simpleString()}: {advice}"
+                raise MuntinError(msg)
+            names.append(name)
+            columns.append(part.alias(name))
+    _refuse_doubled(frame, names, form)
+    return frame.select(*columns) if form == "csv" else frame
+
+
+def _fits(kind: DataType, form: str) -> bool:
+    """Tell whether a format can hold a type. Parquet and JSON hold all but intervals of both months and days."""
+    from pyspark.sql import types as T
+
+    if isinstance(kind, T.StructType):
+        inner = [field.dataType for field in kind.fields]
+    elif isinstance(kind, T.MapType):
+        inner = [kind.keyType, kind.valueType]
+    else:
+        inner = [kind.elementType] if isinstance(kind, T.ArrayType) else []
+    if isinstance(kind, T.CalendarIntervalType) or not all(_fits(each, form) for each in inner):
+        return False
+    flat = not isinstance(kind, (T.StructType, T.ArrayType, T.MapType, T.BinaryType, T.VariantType, T.NullType))
+    return form != "csv" or flat
+
+
+def _refuse_doubled(frame: DataFrame, names: list[str], form: str) -> None:
+    """Refuse columns that are called the same: Spark does too, but for csv, and only when all is computed."""
+    exact = frame.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true"
+    seen: dict[str, str] = {}
+    for name in names:
+        key = name if exact else name.lower()
+        if key in seen:
+            both = f"{seen[key]!r} and {name!r}" if name != seen[key] else f"{name!r}, twice"
+            why = " (in csv a window is two columns, its start and its end)" if form == "csv" else ""
+            msg = f"the result has columns {both}{why}: call one otherwise, with AS"
+            raise MuntinError(msg)
+        seen[key] = name
 
 
 def _formats(folder: Path) -> Counter[str]:
