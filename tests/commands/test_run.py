@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from muntin.spark.files import Format
+
 QUERY = """\
 SELECT device, System.Window().Id AS wid, System.Timestamp() AS t, MIN(temp) AS low, SUM(temp) AS total, COUNT(*) AS n
 FROM Input TIMESTAMP BY ts
@@ -542,11 +544,44 @@ def test_columns_that_a_format_cannot_hold_are_refused_before_anything_is_writte
     assert said.startswith("the result has columns 'window_start' and 'Window_Start' (in csv a window is two columns")
     # Neither is a column too many where Spark writes it.
     frame = spark.sql("SELECT NULL AS a, array(NULL) AS b, INTERVAL '1' DAY AS c, parse_json('1') AS d")
-    for form in ("json", "parquet"):
+    forms: tuple[Format, ...] = ("json", "parquet")
+    for form in forms:
         write(writable(frame, form), f"{tmp_path}/{form}", form, overwrite=False)
     with pytest.raises(MuntinError, match="the result has columns 'a', twice: call one otherwise"):
         writable(spark.sql("SELECT 1 AS a, 2 AS a"), "json")
     assert not out.exists()
+
+
+def test_inputs_that_spark_does_not_see_or_that_are_empty_say_so(
+    spark: SparkSession, folder: Path, tmp_path: Path
+) -> None:
+    shutil.copy(folder / "events.csv", tmp_path / "_x.csv")
+    (tmp_path / "empty.csv").touch()
+    (tmp_path / "empty.json").touch()
+    for name, why in {
+        "_x.csv": "cannot be read as csv: Spark finds no file with columns there. It passes over names that",
+        "empty.csv": "is empty, so it has no columns: it must have a header line",
+        "empty.json": "is empty, so it has no columns: it must have one record",
+    }.items():
+        said = refused(folder / "query.sql", "-i", f"Input={tmp_path}/{name}", "-o", tmp_path / "out")
+        assert said.startswith(f"input Input: {tmp_path}/{name} {why}")
+
+
+def test_a_colon_in_a_name_is_no_file_system(
+    spark: SparkSession, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark alone would say: Relative path in absolute URI."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "day-1T00:00").mkdir()
+    shutil.copy(folder / "events.csv", "day-1T00:00")
+    shutil.copy(folder / "events.csv", "00:00.csv")
+    said = refused(folder / "query.sql", "-i", "Input=00:00.csv", "-o", "out")
+    assert said.endswith("Spark cannot read a file with a colon in its name: rename it")
+    for _ in range(2):
+        arguments = ("-i", "Input=day-1T00:00", "-o", "out-2026-11-19T00:00", "--mode", "overwrite")
+        result = run(folder / "query.sql", *arguments)
+        assert result.exit_code == 0, result.output
+    assert pq.read_table(tmp_path / "out-2026-11-19T00:00").num_rows == len(by_hand(folder))
 
 
 # --- its parts

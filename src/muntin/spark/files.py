@@ -119,7 +119,16 @@ def spark_path(source: Source) -> str:
     """Give the path of an input to Spark: a file that is there is meant, whatever its name."""
     place = local_path(source.path)
     named = place is not None and is_pattern(source.path) and place.exists()
-    return escaped(source.path) if named else source.path
+    return uncoloned(escaped(source.path) if named else source.path)
+
+
+def uncoloned(path: str) -> str:
+    """Give a path to Spark, which would take what stands before a colon for the name of a file system.
+
+    >>> uncoloned("at-00:00") == str(Path.cwd() / "at-00:00"), uncoloned("out/00:00"), uncoloned("s3a://bucket/events")
+    (True, 'out/00:00', 's3a://bucket/events')
+    """
+    return str(Path(path).absolute()) if ":" in path.split("/")[0] and local_path(path) == Path(path) else path
 
 
 def exists(path: str) -> str:
@@ -147,12 +156,15 @@ def format_of(path: str) -> str | None:
 def local_path(path: str) -> Path | None:
     """Give a path on this machine; None for one elsewhere, such as s3a://bucket/events.
 
-    Spark takes a path as it is written: a percent sign in it is one, also after `file:`.
+    Spark takes a path as it is written: a percent sign in it is one, also after `file:`. A colon that no slash follows
+    belongs to a name.
 
-    >>> local_path("file:///tmp/a%20b?"), local_path("file:/tmp/a b"), local_path("hdfs://host/a")
-    (PosixPath('/tmp/a%20b?'), PosixPath('/tmp/a b'), None)
+    >>> local_path("file:///tmp/a%20b?"), local_path("file:/tmp/a b")
+    (PosixPath('/tmp/a%20b?'), PosixPath('/tmp/a b'))
+    >>> local_path("hdfs://host/a"), local_path("at-00:00")
+    (None, PosixPath('at-00:00'))
     """
-    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):(//[^/]*)?", path)
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):(//[^/]*|(?=/))", path)
     if scheme is None:
         return Path(path)
     return Path(path[scheme.end() :]) if scheme[1].lower() == "file" else None
@@ -166,8 +178,21 @@ def read(spark: SparkSession, source: Source) -> DataFrame:
     try:
         frame = spark.read.format(source.format).options(**READ[source.format]).load(spark_path(source))
     except (PySparkException, Py4JError) as error:
-        msg = f"input {source.name}: {source.path} cannot be read as {source.format}: {reason(error)}"
+        why = reason(error)
+        if "UNABLE_TO_INFER_SCHEMA" in why:
+            why = (
+                "Spark finds no file with columns there. It passes over names that begin with _ or . and over empty "
+                "files: give such a file another name, or one that has rows"
+            )
+        place = local_path(source.path)
+        if place is not None and ":" in place.name and place.is_file():
+            why = "Spark cannot read a file with a colon in its name: rename it"
+        msg = f"input {source.name}: {source.path} cannot be read as {source.format}: {why}"
         raise MuntinError(msg) from error
+    if not frame.columns:
+        first = "a header line with the names of the columns" if source.format == "csv" else "one record or more"
+        msg = f"input {source.name}: {source.path} is empty, so it has no columns: it must have {first}"
+        raise MuntinError(msg)
     if source.format == "json" and frame.columns == ["_corrupt_record"]:
         msg = (
             f"input {source.name}: no line of {source.path} is a record of JSON. Write one record a line; of one array "
@@ -183,7 +208,7 @@ def write(frame: DataFrame, path: str, form: Format, *, overwrite: bool) -> None
     writer = frame.write.format(form).options(**WRITE[form])
     # Delta keeps what was there as an earlier version of the same table.
     if not overwrite or place is None or not place.exists() or (form == "delta" and (place / "_delta_log").is_dir()):
-        writer.mode("overwrite" if overwrite else "error").save(path)
+        writer.mode("overwrite" if overwrite else "error").save(uncoloned(path))
         return
     with replaced(place) as new:
         writer.mode("error").save(str(new))
