@@ -16,13 +16,18 @@ from click.testing import CliRunner, Result
 
 from muntin.cli import main
 from muntin.commands import run as run_command
+from muntin.commands.stream import events
+from muntin.errors import MuntinError
 from muntin.spark import progress as progress_module
-from muntin.spark.files import parse_input, read
+from muntin.spark.files import local_path, parse_input, read, writable, write
+from muntin.spark.replaced import check_replaced
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
+
+    from muntin.spark.files import Format
 
 QUERY = """\
 SELECT device, System.Window().Id AS wid, System.Timestamp() AS t, MIN(temp) AS low, SUM(temp) AS total, COUNT(*) AS n
@@ -236,6 +241,42 @@ def test_patterns_name_inputs_and_so_do_brackets_in_a_name(spark: SparkSession, 
         assert json.loads(result.stdout)["input"]["rows"] == files * EVENTS
 
 
+def test_csv_is_read_and_written_as_pythons_csv_does(spark: SparkSession, tmp_path: Path) -> None:
+    """Quotes, commas, backslashes and white space: by Python to Spark, and by Spark to Python."""
+    chance = random.Random(3)
+    texts = ['6" disk, "used"', '"', '""', "\\", '\\"', 'a\\",b', " a ", "\ta\t", " ", "#a", "'", ",", "a\\", "ä"]
+    texts += ["".join(chance.choices("\",\\ \ta'#", k=chance.randrange(1, 7))) for _ in range(200)]
+    with (tmp_path / "e.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["number", 'te"xt '], *enumerate(texts)])
+    (tmp_path / "in").mkdir()
+    shutil.copy(tmp_path / "e.csv", tmp_path / "in")
+    frame = read(spark, parse_input(f"e={tmp_path}/e.csv"))
+    assert frame.columns == ["number", 'te"xt ']
+    assert [text for _, text in sorted(frame.collect())] == texts
+    stream = events(spark, parse_input(f"e={tmp_path}/in"), frame.schema).writeStream.trigger(availableNow=True)
+    stream.format("memory").queryName("quoted").start().awaitTermination()
+    assert [text for _, text in sorted(spark.table("quoted").collect())] == texts
+    write(frame.coalesce(1), f"{tmp_path}/out", "csv", overwrite=False)
+    (part,) = (tmp_path / "out").glob("part-*")
+    with part.open(newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    assert header == frame.columns
+    assert [text for _, text in sorted(rows, key=lambda row: int(row[0]))] == texts
+
+
+def test_a_path_after_file_is_taken_as_it_is_written_as_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    for name in ("a b", "a%20b"):
+        (tmp_path / f"{name}.csv").write_text(f"x\n{name}\n")
+        source = parse_input(f"e=file://{tmp_path}/{name}.csv")
+        frame = read(spark, source)
+        assert [row.x for row in frame.collect()] == [name]
+        out = f"file:{tmp_path}/out {name}#1"
+        for overwrite in (False, True):
+            write(frame, out, "json", overwrite=overwrite)
+        assert local_path(out) == tmp_path / f"out {name}#1"
+        assert [row.x for row in read(spark, parse_input(f"o={out}")).collect()] == [name]
+
+
 def test_a_folder_says_why_it_tells_no_format(folder: Path, tmp_path: Path) -> None:
     arguments = (folder / "query.sql", "-i", f"Input={tmp_path}", "-o", folder / "none")
     assert "holds no files: expected files that end in .parquet" in refused(*arguments)
@@ -351,14 +392,111 @@ def test_an_output_that_exists_or_would_destroy_the_input_is_refused(folder: Pat
     assert "is no folder that may be written to" in refused(*arguments, "-o", out / "mine" / "deeper")
 
 
+@pytest.mark.usefixtures("no_spark")
+def test_links_in_an_input_lead_to_what_is_read(folder: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / "part-0.csv").write_bytes((folder / "events.csv").read_bytes())
+    for deep in ("links", "links/day=1", "pattern"):
+        (tmp_path / deep).mkdir()
+    (tmp_path / "links" / "day=1" / "e.csv").symlink_to(store / "part-0.csv")
+    (tmp_path / "pattern" / "e.csv").symlink_to(store / "part-0.csv")
+    (tmp_path / "pattern" / "d").symlink_to(store)
+    for read_from in ("links", "link?/", "pattern/*.csv", "pattern/{d,z}", "pattern/e.csv", "*"):
+        arguments = ("-i", f"Input={tmp_path}/{read_from}", "--input-format", "csv", "--mode", "overwrite")
+        said = refused(folder / "query.sql", *arguments, "-o", store)
+        assert f"output {store} and input {tmp_path}/{read_from} lie in one another" in said
+
+
+def test_an_input_that_is_gone_after_the_result_is_written_is_no_refusal(
+    spark: SparkSession, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(folder / "events.csv", tmp_path / "e.csv")
+
+    def written(*arguments: Any, **options: Any) -> None:
+        write(*arguments, **options)
+        (tmp_path / "e.csv").unlink()
+
+    monkeypatch.setattr(run_command, "write", written)
+    result = run(folder / "query.sql", "-i", f"Input={tmp_path}/e.csv", "-o", tmp_path / "out")
+    assert result.exit_code == 1, result.output
+    assert f"the result is written to {tmp_path}/out, but the rows of its input cannot be counted: " in result.stderr
+    assert pq.read_table(tmp_path / "out").num_rows == len(by_hand(folder))
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_only_results_are_replaced(folder: Path, tmp_path: Path) -> None:
+    """A project, its query, a file, and folders that hold more than Spark writes stay as they are."""
+    (tmp_path / "proj").mkdir()
+    (tmp_path / "proj" / "a.sql").write_text(QUERY)
+    arguments = ("-i", f"Input={folder}/events.csv", "--mode", "overwrite", "-o")
+    for output in (tmp_path / "proj" / "a.sql", tmp_path / "proj", tmp_path):
+        said = refused(tmp_path / "proj" / "a.sql", *arguments, output)
+        assert f"output {output} is or holds the query {tmp_path}/proj/a.sql" in said
+    (tmp_path / "notes.txt").write_text("kept")
+    said = refused(folder / "query.sql", *arguments, tmp_path / "notes.txt")
+    assert "notes.txt is a file, which is no result" in said
+    out = tmp_path / "out"
+    for inside, named in {
+        "notes.txt": "notes.txt",
+        "src/part-0": "src",
+        "day=1/part-0/x": "day=1/part-0",
+        "day=1/hour=2/mine.csv": "day=1/hour=2/mine.csv",
+    }.items():
+        (out / inside).parent.mkdir(parents=True)
+        (out / "_SUCCESS").touch()
+        (out / inside).touch()
+        said = refused(folder / "query.sql", *arguments, out)
+        assert said.startswith(f"output {out} holds {named}, which is no result of an earlier run")
+        assert (out / inside).exists()
+        shutil.rmtree(out)
+
+
+def test_what_spark_writes_is_a_result(tmp_path: Path) -> None:
+    check_replaced("none", tmp_path / "none")
+    for inside in ("_SUCCESS", ".part-0.csv.crc", "_spark_metadata/0", "_delta_log/0.json", "a=1/b=2/part-1", "part-0"):
+        (tmp_path / inside).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / inside).touch()
+    check_replaced("out", tmp_path)
+
+
 def test_overwrite_replaces(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    (out / "mine").write_text("gone")
+    (out / "part-mine").write_text("gone")
     result = run(folder / "query.sql", "-i", f"Input={folder}/events.csv", "-o", out, "--mode", "overwrite")
     assert result.exit_code == 0, result.output
-    assert not (out / "mine").exists()
+    assert not (out / "part-mine").exists()
     assert pq.read_table(out).num_rows == len(by_hand(folder))
+
+
+@pytest.mark.parametrize("name", ["res.csv", "res.json/", "res"])
+def test_the_name_of_an_output_tells_its_format_also_where_it_is_there(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "part-0.ndjson").touch()
+    source = parse_input("e=s3a://bucket/e.csv")
+    target = run_command._target(f"{tmp_path}/{name}", None, True, source, tmp_path / "q.sql")
+    assert target.format == {"res.csv": "csv", "res.json/": "json", "res": "parquet"}[name]
+
+
+def test_a_result_stands_until_the_one_in_its_place_is_whole(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    query, out = tmp_path / "query.sql", tmp_path / "out"
+    arguments = (query, "-i", f"Input={folder}/events.csv", "-o", out, "--mode", "overwrite")
+    query.write_text("SELECT device, MAX(temp) AS high FROM Input TIMESTAMP BY ts GROUP BY device, Tumbling(mi, 5)")
+    assert run(*arguments).exit_code == 0
+    before = {each.name: each.read_bytes() for each in out.iterdir()}
+    query.write_text(query.read_text().replace("device,", "CAST(CONCAT(device, 'x') AS bigint) AS d,", 1))
+    result = run(*arguments)
+    assert result.exit_code == 1, result.output
+    assert "cannot be cast" in result.stderr
+    assert {each.name: each.read_bytes() for each in out.iterdir()} == before
+    # A link goes on leading to where it led, and nothing is left beside.
+    query.write_text(QUERY)
+    (tmp_path / "link").symlink_to(out)
+    assert run(*arguments[:4], tmp_path / "link", *arguments[5:]).exit_code == 0
+    assert (tmp_path / "link").is_symlink()
+    assert pq.read_table(out).num_rows == len(by_hand(folder))
+    assert {each.name for each in tmp_path.iterdir()} == {"query.sql", "out", "link"}
 
 
 def test_what_only_the_data_can_tell_is_refused_before_anything_is_written(
@@ -384,6 +522,66 @@ def test_what_only_the_data_can_tell_is_refused_before_anything_is_written(
     assert "'yesterday'" in said
     assert "\n" not in said
     assert not out.exists()
+
+
+def test_columns_that_a_format_cannot_hold_are_refused_before_anything_is_written(
+    spark: SparkSession, folder: Path, tmp_path: Path
+) -> None:
+    query, out = tmp_path / "query.sql", tmp_path / "out"
+    intervals = {
+        "make_interval(0, 1, 0, 2)": "interval",
+        "array(make_interval(1))": "array<interval>",
+        "struct(make_interval(1) AS a)": "struct<a:interval>",
+    }
+    cases = [(text, kind, form) for text, kind in intervals.items() for form in ("csv", "json", "parquet")]
+    for text, kind, form in [*cases, ("NULL", "void", "csv")]:
+        query.write_text(f"SELECT {text} AS odd, COUNT(*) AS n FROM e GROUP BY window(ts, '1 hour'), device")
+        said = refused(query, "-i", f"e={folder}/events.csv", "-o", out, "-f", form)
+        advice = "use --format json or parquet" if text == "NULL" else "CAST it to text"
+        assert said == f"{form} cannot hold column 'odd' of type {kind}: {advice}"
+    query.write_text(query.read_text().replace("NULL AS odd", "window, window.start AS Window_Start"))
+    said = refused(query, "-i", f"e={folder}/events.csv", "-o", out, "-f", "csv")
+    assert said.startswith("the result has columns 'window_start' and 'Window_Start' (in csv a window is two columns")
+    # Neither is a column too many where Spark writes it.
+    frame = spark.sql("SELECT NULL AS a, array(NULL) AS b, INTERVAL '1' DAY AS c, parse_json('1') AS d")
+    forms: tuple[Format, ...] = ("json", "parquet")
+    for form in forms:
+        write(writable(frame, form), f"{tmp_path}/{form}", form, overwrite=False)
+    with pytest.raises(MuntinError, match="the result has columns 'a', twice: call one otherwise"):
+        writable(spark.sql("SELECT 1 AS a, 2 AS a"), "json")
+    assert not out.exists()
+
+
+def test_inputs_that_spark_does_not_see_or_that_are_empty_say_so(
+    spark: SparkSession, folder: Path, tmp_path: Path
+) -> None:
+    shutil.copy(folder / "events.csv", tmp_path / "_x.csv")
+    (tmp_path / "empty.csv").touch()
+    (tmp_path / "empty.json").touch()
+    for name, why in {
+        "_x.csv": "cannot be read as csv: Spark finds no file with columns there. It passes over names that",
+        "empty.csv": "is empty, so it has no columns: it must have a header line",
+        "empty.json": "is empty, so it has no columns: it must have one record",
+    }.items():
+        said = refused(folder / "query.sql", "-i", f"Input={tmp_path}/{name}", "-o", tmp_path / "out")
+        assert said.startswith(f"input Input: {tmp_path}/{name} {why}")
+
+
+def test_a_colon_in_a_name_is_no_file_system(
+    spark: SparkSession, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark alone would say: Relative path in absolute URI."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "day-1T00:00").mkdir()
+    shutil.copy(folder / "events.csv", "day-1T00:00")
+    shutil.copy(folder / "events.csv", "00:00.csv")
+    said = refused(folder / "query.sql", "-i", "Input=00:00.csv", "-o", "out")
+    assert said.endswith("Spark cannot read a file with a colon in its name: rename it")
+    for _ in range(2):
+        arguments = ("-i", "Input=day-1T00:00", "-o", "out-2026-11-19T00:00", "--mode", "overwrite")
+        result = run(folder / "query.sql", *arguments)
+        assert result.exit_code == 0, result.output
+    assert pq.read_table(tmp_path / "out-2026-11-19T00:00").num_rows == len(by_hand(folder))
 
 
 # --- its parts

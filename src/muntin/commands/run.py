@@ -24,9 +24,9 @@ from muntin.physical.choose import STRATEGIES
 from muntin.spark.delta import with_delta
 from muntin.spark.files import (
     FORMATS,
+    by_suffix,
     check_output,
     exists,
-    format_of,
     is_there,
     local_path,
     parse_input,
@@ -36,6 +36,7 @@ from muntin.spark.files import (
 )
 from muntin.spark.progress import progress, waiting
 from muntin.spark.reason import reason
+from muntin.spark.replaced import check_replaced
 from muntin.spark.session import session
 from muntin.table_plan import TablePlan
 
@@ -143,7 +144,7 @@ def run(
         job = prepared(streaming, text, parsed, when, source, output, form, optimizer, dry_run=dry_run)
         target, conf = job.target, partitions(master) | conf
     else:
-        target = None if dry_run else _target(output, form, mode == "overwrite", source)
+        target = None if dry_run else _target(output, form, mode == "overwrite", source, query)
     if "delta" in (source.format, target and target.format):
         conf = with_delta(conf)
     with _tidied(target if job is None else None), session(master, conf) as spark:
@@ -201,15 +202,19 @@ def _source(parsed: SelectQuery, texts: tuple[str, ...], form: str | None) -> So
     return mine[0]
 
 
-def _target(output: str | None, form: str | None, overwrite: bool, source: Source) -> Target:
+def _target(output: str | None, form: str | None, overwrite: bool, source: Source, query: Path) -> Target:
     if output is None:
         msg = "there is nowhere to write: pass --output PATH, or --dry-run to see the plan alone"
         raise MuntinError(msg)
-    place = local_path(output)
-    # A folder that will be replaced says nothing of the format that is wanted.
-    told = format_of(output) if place is None or not place.is_dir() else None
-    found = form or told or "parquet"
+    # What is in a folder that will be replaced says nothing of the format that is wanted.
+    found = form or by_suffix(output) or "parquet"
     check_output(output, found, [source], overwrite=overwrite)
+    place = local_path(output)
+    if place is not None and place.resolve() in (query.resolve(), *query.resolve().parents):
+        msg = f"output {output} is or holds the query {query}, which would be destroyed: choose another --output"
+        raise MuntinError(msg)
+    if place is not None and overwrite:
+        check_replaced(output, place)
     return Target(output, found, overwrite)
 
 
@@ -253,11 +258,24 @@ def _run(spark: SparkSession, plan: TablePlan, source: Source, target: Target, v
         write(writable(frame, target.format), target.path, target.format, overwrite=target.overwrite)
     seconds["running"] = seconds.get("shared", 0.0) + time.perf_counter() - began
     with progress(spark, "counting rows"):
-        events = read(spark, source).count()
+        events = _counted(spark, source, target)
     result.unpersist()
     rows, *by_window = counted.get.values()
     ids = [window.id for window in plan.query.windows]
     return Run(plan, source, target, events, rows, dict(zip(ids, by_window, strict=False)), seconds, comparison)
+
+
+def _counted(spark: SparkSession, source: Source, target: Target) -> int:
+    """Count what was read. An input that is gone meanwhile is no refusal: the result is there."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        return read(spark, source).count()
+    except (MuntinError, PySparkException, Py4JError) as error:
+        why = str(error) if isinstance(error, MuntinError) else reason(error)
+        msg = f"the result is written to {target.path}, but the rows of its input cannot be counted: {why}"
+        raise RunError(msg) from error
 
 
 def _verified(

@@ -16,7 +16,7 @@ from muntin.commands.stream_manifest import NEW, Manifest, as_options, refuse_co
 from muntin.commands.stream_progress import COUNTED, Streamed, Totals, as_dict, as_text, counts, live
 from muntin.errors import MuntinError, RunError
 from muntin.from_sql import sql
-from muntin.spark.files import READ, WRITE, is_there, local_path, read, spark_path, writable
+from muntin.spark.files import READ, WRITE, is_there, local_path, read, spark_path, uncoloned, writable
 from muntin.spark.progress import waiting
 from muntin.spark.reason import first_and_root, own_words
 from muntin.stream_plan import StreamPlan
@@ -110,8 +110,8 @@ def _start(spark: SparkSession, job: Job, plan: StreamPlan, schema: StructType) 
     return (
         rows.writeStream.format(job.target.format)
         .options(**WRITE[job.target.format])
-        .option("path", job.target.path)
-        .option("checkpointLocation", job.checkpoint)
+        .option("path", uncoloned(job.target.path))
+        .option("checkpointLocation", uncoloned(job.checkpoint))
         .outputMode("append")
         .trigger(**job.trigger)
         .start()

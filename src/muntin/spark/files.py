@@ -8,16 +8,17 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
-from urllib.parse import unquote, urlparse
 
 from muntin.errors import MuntinError
 from muntin.spark.globs import escaped, is_pattern, lie_in_one_another
 from muntin.spark.reason import reason
+from muntin.spark.replaced import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType
 
 Format: TypeAlias = Literal["parquet", "csv", "json", "delta"]
 FORMATS: Final[tuple[str, ...]] = get_args(Format)
@@ -25,9 +26,11 @@ _SUFFIXES: Final = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jso
 _PACKED: Final = (".gz", ".bz2", ".xz", ".zst", ".snappy", ".lz4")
 # A format is told by the first files that are met: a folder may hold millions.
 _LOOKED_AT: Final = 1000
+# A quote in quotes is written twice, as by everybody else: Spark's own way is a backslash.
+_QUOTES: Final = {"escape": '"'}
 READ: Final = {
     "parquet": {},
-    "csv": {"header": "true", "inferSchema": "true"},
+    "csv": {"header": "true", "inferSchema": "true", **_QUOTES},
     "json": {"inferTimestamp": "true"},
     "delta": {},
 }
@@ -39,7 +42,14 @@ _TIMES: Final = {
 }
 WRITE: Final = {
     "parquet": {},
-    "csv": {"header": "true", **_TIMES},
+    "csv": {
+        "header": "true",
+        # White space at the ends of a text is part of it.
+        "ignoreLeadingWhiteSpace": "false",
+        "ignoreTrailingWhiteSpace": "false",
+        **_QUOTES,
+        **_TIMES,
+    },
     "json": {"ignoreNullFields": "false", **_TIMES},
     "delta": {},
 }
@@ -109,7 +119,16 @@ def spark_path(source: Source) -> str:
     """Give the path of an input to Spark: a file that is there is meant, whatever its name."""
     place = local_path(source.path)
     named = place is not None and is_pattern(source.path) and place.exists()
-    return escaped(source.path) if named else source.path
+    return uncoloned(escaped(source.path) if named else source.path)
+
+
+def uncoloned(path: str) -> str:
+    """Give a path to Spark, which would take what stands before a colon for the name of a file system.
+
+    >>> uncoloned("at-00:00") == str(Path.cwd() / "at-00:00"), uncoloned("out/00:00"), uncoloned("s3a://bucket/events")
+    (True, 'out/00:00', 's3a://bucket/events')
+    """
+    return str(Path(path).absolute()) if ":" in path.split("/")[0] and local_path(path) == Path(path) else path
 
 
 def exists(path: str) -> str:
@@ -123,7 +142,7 @@ def format_of(path: str) -> str | None:
     >>> format_of("events.csv.gz"), format_of("s3a://bucket/events")
     ('csv', None)
     """
-    own = _suffix(path.rstrip("/"))
+    own = by_suffix(path)
     place = local_path(path)
     if place is None or not place.is_dir():
         return own
@@ -137,13 +156,18 @@ def format_of(path: str) -> str | None:
 def local_path(path: str) -> Path | None:
     """Give a path on this machine; None for one elsewhere, such as s3a://bucket/events.
 
-    >>> local_path("file:///tmp/a%20b"), local_path("hdfs://host/a")
-    (PosixPath('/tmp/a b'), None)
+    Spark takes a path as it is written: a percent sign in it is one, also after `file:`. A colon that no slash follows
+    belongs to a name.
+
+    >>> local_path("file:///tmp/a%20b?"), local_path("file:/tmp/a b")
+    (PosixPath('/tmp/a%20b?'), PosixPath('/tmp/a b'))
+    >>> local_path("hdfs://host/a"), local_path("at-00:00")
+    (None, PosixPath('at-00:00'))
     """
-    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path):
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):(//[^/]*|(?=/))", path)
+    if scheme is None:
         return Path(path)
-    parts = urlparse(path)
-    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+    return Path(path[scheme.end() :]) if scheme[1].lower() == "file" else None
 
 
 def read(spark: SparkSession, source: Source) -> DataFrame:
@@ -154,8 +178,21 @@ def read(spark: SparkSession, source: Source) -> DataFrame:
     try:
         frame = spark.read.format(source.format).options(**READ[source.format]).load(spark_path(source))
     except (PySparkException, Py4JError) as error:
-        msg = f"input {source.name}: {source.path} cannot be read as {source.format}: {reason(error)}"
+        why = reason(error)
+        if "UNABLE_TO_INFER_SCHEMA" in why:
+            why = (
+                "Spark finds no file with columns there. It passes over names that begin with _ or . and over empty "
+                "files: give such a file another name, or one that has rows"
+            )
+        place = local_path(source.path)
+        if place is not None and ":" in place.name and place.is_file():
+            why = "Spark cannot read a file with a colon in its name: rename it"
+        msg = f"input {source.name}: {source.path} cannot be read as {source.format}: {why}"
         raise MuntinError(msg) from error
+    if not frame.columns:
+        first = "a header line with the names of the columns" if source.format == "csv" else "one record or more"
+        msg = f"input {source.name}: {source.path} is empty, so it has no columns: it must have {first}"
+        raise MuntinError(msg)
     if source.format == "json" and frame.columns == ["_corrupt_record"]:
         msg = (
             f"input {source.name}: no line of {source.path} is a record of JSON. Write one record a line; of one array "
@@ -166,9 +203,15 @@ def read(spark: SparkSession, source: Source) -> DataFrame:
 
 
 def write(frame: DataFrame, path: str, form: Format, *, overwrite: bool) -> None:
-    """Write a result."""
-    mode = "overwrite" if overwrite else "error"
-    frame.write.format(form).options(**WRITE[form]).mode(mode).save(path)
+    """Write a result. One that it replaces on this machine stands until the new one is whole."""
+    place = local_path(path)
+    writer = frame.write.format(form).options(**WRITE[form])
+    # Delta keeps what was there as an earlier version of the same table.
+    if not overwrite or place is None or not place.exists() or (form == "delta" and (place / "_delta_log").is_dir()):
+        writer.mode("overwrite" if overwrite else "error").save(uncoloned(path))
+        return
+    with replaced(place) as new:
+        writer.mode("error").save(str(new))
 
 
 def is_there(spark: SparkSession, path: str) -> bool:
@@ -189,26 +232,58 @@ def writable(frame: DataFrame, form: str) -> DataFrame:
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
-    if form != "csv":
-        return frame
+    _refuse_doubled(frame, frame.columns, form)
     columns: list[Column] = []
+    names: list[str] = []
     for field in frame.schema.fields:
         column = F.col("`" + field.name.replace("`", "``") + "`")
-        if isinstance(field.dataType, T.StructType) and field.dataType.names == ["start", "end"]:
-            columns += [column[end].alias(f"{field.name}_{end}") for end in ("start", "end")]
-        elif isinstance(field.dataType, (T.StructType, T.ArrayType, T.MapType, T.BinaryType, T.VariantType)):
-            msg = (
-                f"csv cannot hold column {field.name!r} of type {field.dataType.simpleString()}: "
-                "use --format json or parquet"
-            )
-            raise MuntinError(msg)
+        if form == "csv" and isinstance(field.dataType, T.StructType) and field.dataType.names == ["start", "end"]:
+            parts = [(f"{field.name}_{end.name}", column[end.name], end.dataType) for end in field.dataType.fields]
         else:
-            columns.append(column)
-    return frame.select(*columns)
+            parts = [(field.name, column, field.dataType)]
+        for name, part, kind in parts:
+            if not _fits(kind, form):
+                advice = "use --format json or parquet" if _fits(kind, "json") else "CAST it to text"
+                msg = f"{form} cannot hold column {name!r} of type {kind.simpleString()}: {advice}"
+                raise MuntinError(msg)
+            names.append(name)
+            columns.append(part.alias(name))
+    _refuse_doubled(frame, names, form)
+    return frame.select(*columns) if form == "csv" else frame
+
+
+def _fits(kind: DataType, form: str) -> bool:
+    """Tell whether a format can hold a type. Parquet and JSON hold all but intervals of both months and days."""
+    from pyspark.sql import types as T
+
+    if isinstance(kind, T.StructType):
+        inner = [field.dataType for field in kind.fields]
+    elif isinstance(kind, T.MapType):
+        inner = [kind.keyType, kind.valueType]
+    else:
+        inner = [kind.elementType] if isinstance(kind, T.ArrayType) else []
+    if isinstance(kind, T.CalendarIntervalType) or not all(_fits(each, form) for each in inner):
+        return False
+    flat = not isinstance(kind, (T.StructType, T.ArrayType, T.MapType, T.BinaryType, T.VariantType, T.NullType))
+    return form != "csv" or flat
+
+
+def _refuse_doubled(frame: DataFrame, names: list[str], form: str) -> None:
+    """Refuse columns that are called the same: Spark does too, but for csv, and only when all is computed."""
+    exact = frame.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true"
+    seen: dict[str, str] = {}
+    for name in names:
+        key = name if exact else name.lower()
+        if key in seen:
+            both = f"{seen[key]!r} and {name!r}" if name != seen[key] else f"{name!r}, twice"
+            why = " (in csv a window is two columns, its start and its end)" if form == "csv" else ""
+            msg = f"the result has columns {both}{why}: call one otherwise, with AS"
+            raise MuntinError(msg)
+        seen[key] = name
 
 
 def _formats(folder: Path) -> Counter[str]:
-    return Counter(filter(None, (_suffix(name) for name in _files(folder))))
+    return Counter(filter(None, (by_suffix(name) for name in _files(folder))))
 
 
 def _untold(folder: Path) -> str:
@@ -232,7 +307,12 @@ def _files(folder: Path) -> Iterator[str]:
                 return
 
 
-def _suffix(name: str) -> str | None:
+def by_suffix(name: str) -> str | None:
+    """Tell a format by a path's suffix alone.
+
+    >>> by_suffix("events.csv.gz"), by_suffix("out.parquet/"), by_suffix("out")
+    ('csv', 'parquet', None)
+    """
     path = Path(name)
     while path.suffix.lower() in _PACKED:
         path = path.with_suffix("")

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+from contextlib import suppress
 from fnmatch import fnmatchcase
+from glob import iglob
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _MARK: Final = re.compile(r"[*?\[{]")
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
@@ -32,17 +38,38 @@ def escaped(path: str) -> str:
 def lie_in_one_another(mine: Path, theirs: Path) -> bool:
     """Tell whether a path is, holds or lies in another, or something that this matches where it is a pattern.
 
+    Spark follows links, so what the links in a folder lead to counts as what is read.
+
     >>> [lie_in_one_another(Path("/a") / mine, Path("/a/*.csv")) for mine in ("b.csv", "b.csv/out", "out", "../a")]
     [True, True, False, True]
     """
     mine = mine.resolve()
     if theirs.exists() or not is_pattern(str(theirs)):
-        there = theirs.resolve()
-        return mine == there or mine in there.parents or there in mine.parents
+        return _meet(mine, theirs)
     return any(
         all(fnmatchcase(part, wanted) for part, wanted in zip(mine.parts, Path(text).resolve().parts, strict=False))
+        or any(_meet(mine, Path(found)) for found in iglob(text))
         for text in _without_braces(str(theirs))
     )
+
+
+def _meet(mine: Path, theirs: Path) -> bool:
+    """Tell whether a path is, holds or lies in another that is there, or in what links below this lead to."""
+    return any(
+        mine == there or mine in there.parents or there in mine.parents
+        for there in (theirs.resolve(), *(Path(link).resolve() for link in _links(theirs)))
+    )
+
+
+def _links(folder: Path | str) -> Iterator[str]:
+    # What is no folder has none, and what may not be looked into Spark cannot read either. A scan knows what is a link
+    # without a look at each file: there may be millions.
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                yield entry.path
+            elif entry.is_dir():
+                yield from _links(entry.path)
 
 
 def _without_braces(text: str) -> list[str]:
