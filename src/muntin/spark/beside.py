@@ -78,6 +78,8 @@ def with_inputs(
 def computed(bound: Bound, names: Sequence[str]) -> Bound:
     """Give what some aggregates read columns of its own, if any of it is more than a column that holds one value."""
     query = bound.query
+    if bound.partials:
+        return bound
     nested = {
         f.name for f in query.source.schema.fields if isinstance(f.dataType, (T.StructType, T.ArrayType, T.MapType))
     }

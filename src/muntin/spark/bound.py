@@ -78,6 +78,8 @@ class Bound(Clock):
     """The types of the columns that each aggregate reads."""
     filters: dict[str, str]
     """Of aggregates that have one, a text that tells their filter apart."""
+    partials: bool = False
+    """Whether the rows are partials, and what aggregates read of events is not there any more."""
 
     @property
     def keys(self) -> list[Column]:

@@ -45,6 +45,7 @@ class KeptPanes:
             schema=T.StructType([whole.schema[name] for name in query.keys]),
             recipes={name: self._from_partials(whole.recipes[name]) for name, _ in query.aggregates},
             types={name: whole.types[name] for name, _ in query.aggregates},
+            partials=True,
         )
 
     def _from_partials(self, recipe: Recipe) -> Recipe:
