@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import pytest
@@ -60,3 +62,53 @@ def test_any_iterable_of_windows_is_taken() -> None:
             take(wrong)
     with pytest.raises(WindowError, match="window set is empty"):
         take()
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "said"),
+    [
+        (EVENTS, "agg", "Events has no agg(): the windows are not chosen yet. Write .over(tumbling('20m')).agg()"),
+        (
+            EVENTS,
+            "plan",
+            "Events has no plan(): the windows are not chosen yet. "
+            "Write .over(tumbling('20m')).agg(n=agg.count()).plan()",
+        ),
+        *(
+            (
+                OVER,
+                name,
+                f"WindowedEvents has no {name}(): the aggregates are not chosen yet. "
+                f"Write .agg(n=agg.count()).{name}()",
+            )
+            for name in ("plan", "native", "explain")
+        ),
+        (
+            OVER,
+            "run",
+            "WindowedEvents has no run(): the aggregates are not chosen yet. Write .agg(n=agg.count()).plan().run()",
+        ),
+        *(
+            (QUERY, name, f"Query has no {name}(): it is not planned yet. Write .plan().{name}()")
+            for name in ("run", "stream")
+        ),
+        *(
+            (QUERY, name, f"Query has no {name}(): it is not planned yet. Write .plan().run().{name}()")
+            for name in ("show", "collect", "toPandas")
+        ),
+    ],
+)
+def test_a_step_that_was_left_out_is_named(given: object, name: str, said: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(given, name)
+    assert str(caught.value) == said
+    assert not hasattr(given, name)
+
+
+@pytest.mark.parametrize("given", [EVENTS, OVER, QUERY], ids=["events", "over", "query"])
+def test_other_names_are_missing_as_ever(given: Any) -> None:
+    for name in ("_repr_html_", "_repr_svg_", "_ipython_display_", "nope"):
+        assert not hasattr(given, name)
+        with pytest.raises(AttributeError, match=f"^'{type(given).__name__}' object has no attribute '{name}'"):
+            getattr(given, name)
+    assert copy.copy(given) == copy.deepcopy(given) == pickle.loads(pickle.dumps(given)) == given

@@ -18,6 +18,7 @@ from muntin.physical.choose import Strategy, check_strategy, choose
 from muntin.physical.constants import load_constants
 from muntin.physical.statistics import Statistics
 from muntin.physical.ways import Group
+from muntin.steps import left_out
 from muntin.stream_plan import plan_stream
 from muntin.table_plan import TablePlan
 from muntin.window.slices import common_measure
@@ -61,10 +62,15 @@ class Events:
 
     def over(self, *windows: Window) -> WindowedEvents:
         """Choose the windows: `tumbling("20m")`, `hopping("1h", slide="10m")`."""
-        one = windows[0] if len(windows) == 1 else None
+        one: Any = windows[0] if len(windows) == 1 else None
         # Text is no list of windows, and a Spark column says that it is iterable only to refuse it.
         several = isinstance(one, Iterable) and not isinstance(one, str) and not hasattr(one, "cast")
         return WindowedEvents(self, window_set(one if several else windows))
+
+    if not TYPE_CHECKING:  # a type checker tells of what is missing by itself
+
+        def __getattr__(self, name: str) -> Any:
+            return left_out(self, name, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,11 @@ class WindowedEvents:
         # What stands in the events' files under a key's name is something else.
         origins = ((HIDDEN_TIME, of.time), *((name, None) for name in of.covered.made))
         return Query(source, HIDDEN_TIME, of.keys, self.windows, found, of.watermark, origins=origins)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            return left_out(self, name, 1)
 
 
 def windows(
@@ -223,6 +234,11 @@ class Query(WindowQuery):
     def explain(self) -> str:
         """Plan the query and explain the plan."""
         return self.plan().explain()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            return left_out(self, name, 2)
 
 
 def plan_table(
