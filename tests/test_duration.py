@@ -40,7 +40,7 @@ iso_numbers = st.integers(0, 999)
     ("90s", 90), ("1 hour", 3600), ("1h30m", 5400), ("250ms", Fraction(1, 4)), ("1h 30m", 5400),
     ("1h, 30m", 5400), ("1 hour 30 minutes", 5400), ("  15m  ", 900), ("0s", 0), ("1.5h", 5400),
     ("0.25s", Fraction(1, 4)), ("2w", 1_209_600), ("1d", 86_400), ("1us", Fraction(1, SECOND)),
-    ("30m1h", 5400), ("1M", 60), ("1H30M", 5400), ("PT1H30M", 5400), ("P1D", 86_400), ("P1W", 604_800),
+    ("1d 12h 30m", 131_400), ("1M", 60), ("1H30M", 5400), ("PT1H30M", 5400), ("P1D", 86_400), ("P1W", 604_800),
     ("P1DT12H", 129_600), ("PT0.25S", Fraction(1, 4)), ("pt15m", 900), ("PT0S", 0), ("PT1.5H", 5400),
 ])  # fmt: skip
 def test_forms(text: str, seconds: Fraction | int) -> None:
@@ -126,6 +126,19 @@ def test_unknown_units(text: str, unit: str) -> None:
     with pytest.raises(DurationError) as caught:
         parse_duration(text)
     assert str(caught.value) == f"unknown unit {unit!r} in duration {text!r}. {EXPECTED}"
+
+
+@pytest.mark.parametrize(("text", "first", "part"), [
+    ("20m,30m", "20m", "30m"), ("5m 10m", "5m", "10m"), ("30m1h", "30m", "1h"), ("20m, 30m, 40m", "20m", "30m"),
+    ("1 hour 5 min, 60 s 9 m", "1hour5min60s", "9m"),
+])  # fmt: skip
+def test_two_lengths_are_not_added_up(text: str, first: str, part: str) -> None:
+    with pytest.raises(DurationError) as caught:
+        parse_duration(text)
+    assert str(caught.value) == (
+        f"duration {text!r} has {part} after {first}: within one duration units get smaller, as in '1h30m'. "
+        f"Two lengths need a window each, for example `muntin plan -w {first} -w {part}`"
+    )
 
 
 @pytest.mark.parametrize(

@@ -149,9 +149,20 @@ def _plain_parts(stripped: str, text: str) -> list[tuple[str, str]]:
         if unit is None:
             msg = f"unknown unit {match[2]!r} in duration {text!r}. {_EXPECTED}"
             raise DurationError(msg)
+        if parts and UNITS[unit] >= UNITS[parts[-1][1]]:
+            raise DurationError(_two_lengths(text, stripped[:position], match[1] + match[2]))
         parts.append((match[1], unit))
         position = match.end()
     return parts
+
+
+def _two_lengths(text: str, before: str, part: str) -> str:
+    # Added up, a list of lengths would be one length that nobody asked for.
+    first = re.sub(r"[\s,]", "", before)
+    return (
+        f"duration {text!r} has {part} after {first}: within one duration units get smaller, as in '1h30m'. "
+        f"Two lengths need a window each, for example `muntin plan -w {first} -w {part}`"
+    )
 
 
 def _iso_parts(stripped: str) -> list[tuple[str, str]]:

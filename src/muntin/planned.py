@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from muntin.show.html import to_fragment
+from muntin.show.save import save
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,14 +53,17 @@ class Plan(ABC):
         """Give the plan as values that JSON can hold."""
 
     def plot(self, path: str | PathLike[str]) -> Path:
-        """Write the logical plan to a file, as its name asks: .html, .svg, .mmd, .txt or .json."""
-        return self.logical.plot(path)
+        """Write the logical plan to a file, as its name asks: .html, .svg, .mmd, .txt or .json.
+
+        The page of HTML says how the query runs too.
+        """
+        return save(self.logical, path, said=self._said())
 
     def __str__(self) -> str:
         return self.explain()
 
     def _said(self) -> dict[str, str]:
-        """Give what a notebook shows below the windows: texts by their headings."""
+        """Give what a notebook and a page show below the windows: texts by their headings."""
         return {"How it runs": self.explain()}
 
     def _repr_html_(self) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from muntin.api import optimize
 from muntin.declare.query import WindowQuery, named_aggregates
@@ -15,7 +16,9 @@ from muntin.logical.cost import read_unit
 from muntin.logical.optimize import check_optimizer
 from muntin.physical.choose import Strategy, check_strategy, choose
 from muntin.physical.constants import load_constants
+from muntin.physical.statistics import Statistics
 from muntin.physical.ways import Group
+from muntin.steps import left_out
 from muntin.stream_plan import plan_stream
 from muntin.table_plan import TablePlan
 from muntin.window.slices import common_measure
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
     from muntin.api import LogicalPlan
     from muntin.logical.forest import Forest
     from muntin.logical.optimize import Optimizer
-    from muntin.physical.statistics import Statistics
     from muntin.planned import Plan
     from muntin.spark.bound import Bound
     from muntin.window.spec import Window
@@ -62,8 +64,15 @@ class Events:
 
     def over(self, *windows: Window) -> WindowedEvents:
         """Choose the windows: `tumbling("20m")`, `hopping("1h", slide="10m")`."""
-        several = windows[0] if len(windows) == 1 and isinstance(windows[0], (list, tuple)) else windows
-        return WindowedEvents(self, window_set(several))
+        one: Any = windows[0] if len(windows) == 1 else None
+        # Text is no list of windows, and a Spark column says that it is iterable only to refuse it.
+        several = isinstance(one, Iterable) and not isinstance(one, str) and not hasattr(one, "cast")
+        return WindowedEvents(self, window_set(one if several else windows))
+
+    if not TYPE_CHECKING:  # a type checker tells of what is missing by itself
+
+        def __getattr__(self, name: str) -> Any:
+            return left_out(self, name, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +82,13 @@ class WindowedEvents:
     events: Events
     windows: tuple[Window, ...]
 
-    def agg(self, **aggregates: object) -> Query:
+    def agg(self, *unnamed: NoReturn, **aggregates: object) -> Query:
         """Choose the aggregates, each by the name of its column: `low=agg.min("temp")`."""
+        if unnamed:
+            whole = isinstance(unnamed[0], dict)
+            write = ".agg(**{'low': agg.min('temp')})" if whole else ".agg(low=agg.min('temp'))"
+            msg = f"each aggregate needs the name of its column, got {unnamed[0]!r} without one: write {write}"
+            raise QueryError(msg)
         of, found = self.events, named_aggregates(aggregates)
         if of.covered is None:
             return Query(of.source, of.time, of.keys, self.windows, found, of.watermark)
@@ -84,6 +98,11 @@ class WindowedEvents:
         # What stands in the events' files under a key's name is something else.
         origins = ((HIDDEN_TIME, of.time), *((name, None) for name in of.covered.made))
         return Query(source, HIDDEN_TIME, of.keys, self.windows, found, of.watermark, origins=origins)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            return left_out(self, name, 1)
 
 
 def windows(
@@ -98,7 +117,7 @@ def windows(
     Both take names, or Spark expressions with an alias. `watermark` is how late an event of a stream may be.
     """
     if not hasattr(df, "groupBy"):
-        msg = f"the events must be a Spark DataFrame, got {type(df).__name__}"
+        msg = f"the events must be a Spark DataFrame, got {_kind(df)}"
         raise QueryError(msg)
     several = [keys] if isinstance(keys, str) or hasattr(keys, "cast") else keys
     if not isinstance(several, (list, tuple)):
@@ -153,6 +172,15 @@ def named(df: DataFrame, columns: list[str | Column], what: str) -> tuple[DataFr
     return df.withColumns(made) if made else df, names, Covered(df, made, timed) if covers else None
 
 
+def _kind(given: object) -> str:
+    """Name a type with its library, since many call theirs DataFrame, and say how Spark takes what it can take."""
+    kind = type(given)
+    library = kind.__module__.partition(".")[0]
+    name = kind.__qualname__ if library == "builtins" else f"{library}.{kind.__qualname__}"
+    makes = ": make it one with spark.createDataFrame(df)" if library in ("pandas", "pyarrow") else ""
+    return f"{name}{makes}"
+
+
 def _is_column(df: DataFrame, taken: DataFrame, name: str) -> bool:
     """Tell whether what was taken is the frame's column of its name, and the only one."""
     return sum(other.lower() == name.lower() for other in df.columns) == 1 and bool(
@@ -196,6 +224,12 @@ class Query(WindowQuery):
 
         check_optimizer(optimizer)
         check_strategy(strategy)
+        if not isinstance(statistics, Statistics | None):
+            msg = (
+                f"statistics must be a muntin.Statistics, got {type(statistics).__name__}: "
+                "write for example Statistics(rows=1e6, keys=100, span=3_600_000_000), the span in microseconds"
+            )
+            raise QueryError(msg)
         bound = bind(self)
         if self.source.isStreaming:
             logical = optimize(self.windows, self.functions, optimizer=optimizer, period="steady")
@@ -206,6 +240,11 @@ class Query(WindowQuery):
     def explain(self) -> str:
         """Plan the query and explain the plan."""
         return self.plan().explain()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            return left_out(self, name, 2)
 
 
 def plan_table(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from muntin.declare.query import WINDOW_ID
 from muntin.errors import QueryError
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from muntin.physical.plan import PhysicalPlan, Step
     from muntin.stream.layout import Mode
     from muntin.window.spec import Window
+
+
+_UNFOLLOWED: Final = "On Spark nothing follows this tree: that is cheaper here"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -68,8 +71,7 @@ class TablePlan(Plan):
 
     def explain(self) -> str:
         """Say how the query runs: the logical plan, the way of each aggregate, what was weighed, the figures."""
-        followed = any(step.way == "jvm" for step in self.physical.steps)
-        note = "" if followed else "\n\nOn Spark nothing follows this tree: that is cheaper here, see below."
+        note = "" if self._followed else f"\n\n{_UNFOLLOWED}, see below."
         return f"{self.logical.explain()}{note}\n\n{physical_text(self.physical)}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,7 +117,13 @@ class TablePlan(Plan):
         }
 
     def _said(self) -> dict[str, str]:
-        return {"How it runs": physical_text(self.physical)}
+        note = "" if self._followed else f"{_UNFOLLOWED}.\n\n"
+        return {"How it runs": f"{note}{physical_text(self.physical)}"}
+
+    @property
+    def _followed(self) -> bool:
+        """Whether windows read each other in Spark as the logical plan has it."""
+        return any(step.way == "jvm" for step in self.physical.steps)
 
     def __repr__(self) -> str:
         ways = ", ".join(dict.fromkeys(step.way for step in self.physical.steps))

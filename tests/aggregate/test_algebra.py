@@ -21,6 +21,12 @@ def test_application() -> None:
     assert agg.sum("x", filter="x > 0").filter == "x > 0"
 
 
+def test_a_star_counts_events_as_in_sql() -> None:
+    assert agg.count("*") == agg.count()
+    assert agg.count("*", filter="x > 0") == agg.count(filter="x > 0")
+    assert agg.min("*").columns == ("*",)
+
+
 def test_values_are_frozen() -> None:
     with pytest.raises(FrozenInstanceError):
         agg.min.name = "max"  # type: ignore[misc]

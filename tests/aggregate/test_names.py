@@ -68,3 +68,31 @@ def test_aliases_lead_to_built_ins_and_hide_none() -> None:
     for name, function in BUILT_IN.items():
         assert find(name) is function
     assert find("max_by") is None  # its columns stand the other way round
+
+
+@pytest.mark.parametrize(
+    ("name", "take"),
+    [
+        ("mean", "agg.avg"),
+        ("average", "agg.avg"),
+        ("std", "agg.stddev"),
+        ("stdev", "agg.stddev"),
+        ("collect_list", "agg.collect"),
+        ("countDistinct", "agg.count_distinct"),
+        ("medain", "agg.median"),
+        ("max_by", "agg.arg_max, with the columns the other way round: max_by(x, y) is agg.arg_max('y', 'x')"),
+        ("percentile", "agg.approx_quantile('x', q=0.9), or agg.median, which is exact"),
+    ],
+)
+def test_a_name_that_the_catalogue_lacks_leads_to_the_one_it_has(name: str, take: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(agg, name)
+    assert str(caught.value) == f"there is no agg.{name}: take {take}"
+    assert not hasattr(agg, name)
+
+
+def test_a_name_near_to_nothing_lists_the_catalogue() -> None:
+    with pytest.raises(AttributeError, match=r"^there is no agg.zzz: known are all, any, .*, and agg.define makes one"):
+        getattr(agg, "zzz")  # noqa: B009
+    with pytest.raises(AttributeError, match=r"^module 'muntin.aggregate.catalog' has no attribute '__path__'"):
+        getattr(agg, "__path__")  # noqa: B009

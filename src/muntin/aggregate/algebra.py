@@ -113,6 +113,9 @@ class AggregateFunction(Generic[In, Agg, Out]):
         >>> agg.arg_max("len", "caller")
         arg_max(len, caller)
         """
+        # As SQL writes it: where no column is needed, the star is none.
+        if self.optional_columns == self.arity == len(columns) and isinstance(columns[0], str) and columns[0] == "*":
+            columns = ()
         return Aggregate(self, columns, filter, tuple(params.items()))
 
     @property

@@ -10,8 +10,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from muntin.aggregate import extrema, holistic, moments, sequence, sketches, totals
 from muntin.aggregate.define import define
+from muntin.aggregate.names import no_such
 
 count = totals.COUNT
 sum = totals.SUM
@@ -45,6 +48,12 @@ count_distinct = holistic.COUNT_DISTINCT
 approx_distinct = sketches.APPROX_DISTINCT
 theta = sketches.THETA
 approx_quantile = sketches.APPROX_QUANTILE
+
+if not TYPE_CHECKING:  # a type checker tells of what is missing by itself
+
+    def __getattr__(name: str) -> object:
+        raise no_such(name)
+
 
 __all__ = [
     "all",

@@ -130,10 +130,37 @@ def find(name: str) -> AggregateFunction | None:
     return _BY_KEY.get(_key(name))
 
 
+def no_such(name: str) -> AttributeError:
+    """Say which aggregate to take for a name that the catalogue does not have.
+
+    >>> no_such("mean"), no_such("medain")
+    (AttributeError('there is no agg.mean: take agg.avg'), AttributeError('there is no agg.medain: take agg.median'))
+    """
+    if name.startswith("_"):
+        # Tools look these up, and nobody reads what they are told.
+        return AttributeError(f"module 'muntin.aggregate.catalog' has no attribute {name!r}")
+    key = _key(name)
+    close = difflib.get_close_matches(key, [*_ELSEWHERE, *_BY_KEY], n=1, cutoff=0.6)
+    known = key if key in _ELSEWHERE or key in _BY_KEY else close[0] if close else None
+    if known is None:
+        take = f"known are {', '.join(sorted(BUILT_IN))}, and agg.define makes one of your own"
+    else:
+        take = f"take {_ELSEWHERE[known] if known in _ELSEWHERE else f'agg.{_BY_KEY[known].name}'}"
+    return AttributeError(f"there is no agg.{name}: {take}")
+
+
 def _key(name: str) -> str:
     return re.sub(r"[\s_-]", "", name).lower()
 
 
 _BY_KEY = {_key(name): function for name, function in BUILT_IN.items()} | {
     _key(alias): BUILT_IN[name] for alias, name in ALIASES.items()
+}
+
+# What goes by these names elsewhere takes other arguments here, so that they are no aliases.
+_ELSEWHERE = {
+    "maxby": "agg.arg_max, with the columns the other way round: max_by(x, y) is agg.arg_max('y', 'x')",
+    "minby": "agg.arg_min, with the columns the other way round: min_by(x, y) is agg.arg_min('y', 'x')",
+    "percentile": "agg.approx_quantile('x', q=0.9), or agg.median, which is exact",
+    "quantile": "agg.approx_quantile('x', q=0.9), or agg.median, which is exact",
 }

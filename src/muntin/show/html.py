@@ -70,8 +70,10 @@ padding:1rem;border-radius:.5rem;margin:.75rem 0 0}
 """)
 
 
-def to_html(plan: Plan, *, costs: Mapping[str, Number] | None = None) -> str:
+def to_html(plan: Plan, *, costs: Mapping[str, Number] | None = None, said: Mapping[str, str] | None = None) -> str:
     """Make a page of a plan, without scripts and without anything from elsewhere.
+
+    `said` are texts by their headings, which come after the drawings.
 
     >>> from muntin import agg, optimize, tumbling
     >>> page = to_html(optimize([tumbling("20m")], agg.min))
@@ -93,7 +95,7 @@ def to_html(plan: Plan, *, costs: Mapping[str, Number] | None = None) -> str:
             f"<style>\n{page_style}{_style()}</style>",
             "</head>",
             "<body>",
-            *_main("main", plan, costs),
+            *_main("main", plan, costs, said),
             "</body>",
             "</html>",
             "",

@@ -21,18 +21,21 @@ if TYPE_CHECKING:
     from muntin.logical.plan import Plan
 
     Costs: TypeAlias = Mapping[str, Number] | None
+    Said: TypeAlias = Mapping[str, str] | None
 
-_FORMS: Final[dict[str, Callable[[Plan, Costs], str]]] = {
-    ".html": lambda plan, costs: to_html(plan, costs=costs),
-    ".svg": lambda plan, _: to_svg(plan) + "\n",
-    ".mmd": lambda plan, _: to_mermaid(plan) + "\n",
-    ".txt": lambda plan, costs: to_text(plan, limit=None, costs=costs) + "\n",
-    ".json": lambda plan, costs: json.dumps(to_dict(plan, costs=costs), indent=2) + "\n",
+_FORMS: Final[dict[str, Callable[[Plan, Costs, Said], str]]] = {
+    ".html": lambda plan, costs, said: to_html(plan, costs=costs, said=said),
+    ".svg": lambda plan, *_: to_svg(plan) + "\n",
+    ".mmd": lambda plan, *_: to_mermaid(plan) + "\n",
+    ".txt": lambda plan, costs, _: to_text(plan, limit=None, costs=costs) + "\n",
+    ".json": lambda plan, costs, _: json.dumps(to_dict(plan, costs=costs), indent=2) + "\n",
 }
 
 
-def save(plan: Plan, path: str | PathLike[str], *, costs: Costs = None) -> Path:
+def save(plan: Plan, path: str | PathLike[str], *, costs: Costs = None, said: Said = None) -> Path:
     """Write a plan as .html, .svg, .mmd (Mermaid), .txt or .json, and say where.
+
+    `said` are texts by their headings that a page shows below the windows; the other forms have no place for them.
 
     >>> from muntin import agg, optimize, tumbling
     >>> save(optimize([tumbling("20m")], agg.min), "plan.png")
@@ -49,7 +52,7 @@ def save(plan: Plan, path: str | PathLike[str], *, costs: Costs = None) -> Path:
     if not target.parent.is_dir():
         msg = f"cannot write {target}: there is no folder {target.parent}. Make it first"
         raise ShowError(msg)
-    text = form(plan, costs)
+    text = form(plan, costs, said)
     try:
         target.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
