@@ -354,3 +354,11 @@ def test_a_plan_is_no_worse_than_native_however_few_of_the_rows_are_left() -> No
         "spread",
     }
     assert [step.way for step in plan(hops, [packed], "arrow", replace(events, at_most=True)).steps] == ["arrow"]
+
+
+def test_steps_that_become_one_say_once_why() -> None:
+    found = plan(TEN, [STRINGS, MEDIAN], "spread", TINY).steps
+    assert len(found) == 1
+    assert found[0].reason.startswith("one scan, and one group by of all windows")
+    assert found[0].reason.count("one scan") == 1
+    assert "all values at once" in found[0].reason

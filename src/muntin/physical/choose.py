@@ -163,7 +163,7 @@ def _joined(
         names = tuple(name for step in several for name in step.aggregates)
         prices = price([group for group in groups if set(group.names) <= set(names)])
         estimate = prices.native(windows) if way == "native" else prices.spread(windows)
-        reason = "; ".join(dict.fromkeys(step.reason for step in several))
+        reason = "; ".join(dict.fromkeys(why for step in several for why in step.reason.split("; ")))
         steps = [*(step for step in steps if step not in several), Step(way, names, windows, estimate, reason)]
     return steps
 

@@ -239,8 +239,8 @@ def find_columns(names: Sequence[tuple[str, str]], frame: DataFrame) -> None:
         if name.lower() in there or name.split(".")[0].strip("`").lower() in there or _qualified(frame, name):
             continue
         near = get_close_matches(name, columns, 1, 0.6)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        msg = f"{role} {name!r}: there is no such column; {hint}The DataFrame has {', '.join(columns)}"
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        msg = f"{role} {name!r}: there is no such column{hint} The DataFrame has {', '.join(columns)}"
         raise QueryError(msg)
 
 

@@ -61,9 +61,12 @@ def crosses(of: T.DataType) -> bool:
 
     >>> crosses(T.StringType()), crosses(T.StringType("UTF8_LCASE")), crosses(T.YearMonthIntervalType())
     (True, False, False)
+    >>> crosses(T.StructType().add("x", "int").add("x", "int"))
+    False
     """
     if isinstance(of, T.StructType):
-        return all(crosses(field.dataType) for field in of.fields)
+        # Arrow takes no two fields of one name.
+        return len(set(of.names)) == len(of) and all(crosses(field.dataType) for field in of.fields)
     if isinstance(of, T.ArrayType):
         return crosses(of.elementType)
     if isinstance(of, T.StringType):
