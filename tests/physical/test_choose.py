@@ -225,7 +225,9 @@ def test_custom_stays_in_spark_where_keys_cannot_cross() -> None:
 def test_what_native_takes_counts_functions_written_in_python() -> None:
     both = plan(TEN, [NUMBERS, MINE])
     alone = [plan(TEN, [group]).native_seconds for group in (NUMBERS, MINE)]
-    assert both.native_seconds == pytest.approx(sum(alone))
+    # In one group by: the events are read once for each window, and not twice.
+    once = Prices(BIG, CONSTANTS).again(TEN).seconds
+    assert both.native_seconds == pytest.approx(sum(alone) - once)
     priced = next(c.seconds for c in plan(TEN, [MINE]).candidates if c.name == "native")
     assert alone[1] == priced
 
@@ -362,3 +364,14 @@ def test_steps_that_become_one_say_once_why() -> None:
     assert found[0].reason.startswith("one scan, and one group by of all windows")
     assert found[0].reason.count("one scan") == 1
     assert "all values at once" in found[0].reason
+
+
+def test_functions_of_users_beside_others_go_by_hand_where_reading_twice_does_not_pay() -> None:
+    hour = [tumbling("1h")]
+    beside = plan(hour, [NUMBERS, MINE], statistics=TINY)
+    assert [(step.way, step.aggregates) for step in beside.steps] == [("native", ("low", "mine"))]
+    alone = [plan(hour, [group], statistics=TINY).native_seconds for group in (NUMBERS, MINE)]
+    assert max(alone) < beside.native_seconds < sum(alone)
+    assert beside.seconds == beside.native_seconds
+    # Many windows are worth the second reading.
+    assert {step.way for step in plan(TEN, [NUMBERS, MINE]).steps} == {"arrow", "python"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, cast, g
 
 from muntin.errors import QueryError
 from muntin.physical.cost import Prices
-from muntin.physical.plan import Candidate, PhysicalPlan, Step
+from muntin.physical.plan import Candidate, Estimate, PhysicalPlan, Step
 from muntin.physical.ways import Group, offers
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ def choose(
         seconds = sum(step.estimate.seconds for step in joined) + (apart - 1) * whole.join(every).seconds
         weighed.append(_Weighed(seconds, joined, candidates))
     best = min(weighed, key=lambda found: found.seconds)
-    native = sum(price([group]).gathered(every).seconds for group in groups if group.custom)
-    given = [group for group in groups if not group.custom]
-    native += price(given).native(every).seconds if given else 0.0
+    native = _native_seconds(every, groups, price)
+    if strategy == "auto" and len(best.steps) > 1 and best.seconds > MARGIN * native:
+        best = _by_hand(every, groups, native, best)
     return PhysicalPlan(tuple(best.steps), tuple(best.candidates), statistics, constants.source, best.seconds, native)
 
 
@@ -110,6 +110,26 @@ def _times_native(plan: PhysicalPlan, way: str) -> float:
     seconds = [candidate.seconds for candidate in plan.candidates if candidate.name == way]
     every = len({candidate.aggregates for candidate in plan.candidates})
     return sum(seconds) / plan.native_seconds if len(seconds) == every else math.inf
+
+
+def _native_seconds(
+    windows: tuple[Window, ...], groups: Sequence[Group], price: Callable[[Sequence[Group]], Prices]
+) -> float:
+    """Price the plan written by hand: one group by has users' functions and all others, and reads the events once."""
+    seconds = [price([group]).gathered(windows).seconds for group in groups if group.custom]
+    given = [group for group in groups if not group.custom]
+    if given:
+        seconds.append(price(given).native(windows).seconds)
+    return sum(seconds) - (len(seconds) - 1) * price(groups).again(windows).seconds
+
+
+def _by_hand(windows: tuple[Window, ...], groups: Sequence[Group], seconds: float, other: _Weighed) -> _Weighed:
+    """Compute all as written by hand, users' functions too, instead of what was weighed group by group."""
+    names = tuple(name for group in groups for name in group.names)
+    reason = "as written by hand: all in one group by, and the events are read once for each window"
+    step = Step("native", names, windows, Estimate(seconds), reason)
+    passed = [replace(candidate, chosen=False) for candidate in other.candidates]
+    return _Weighed(seconds, [step], [Candidate("native", names, seconds, True, "all together"), *passed])
 
 
 class _Weighed(NamedTuple):
@@ -161,8 +181,11 @@ def _joined(
         if len(several) < 2:
             continue
         names = tuple(name for step in several for name in step.aggregates)
-        prices = price([group for group in groups if set(group.names) <= set(names)])
+        together = [group for group in groups if set(group.names) <= set(names)]
+        prices = price(together)
         estimate = prices.native(windows) if way == "native" else prices.spread(windows)
+        if way == "native":
+            estimate = replace(estimate, seconds=_native_seconds(windows, together, price))
         reason = "; ".join(dict.fromkeys(why for step in several for why in step.reason.split("; ")))
         steps = [*(step for step in steps if step not in several), Step(way, names, windows, estimate, reason)]
     return steps

@@ -254,6 +254,11 @@ class Prices:
         work = len(windows) * rows * self._scan + copies * (c.group_struct + c.exchange + c.enter + OBJECT)
         return self._estimate(work + found * c.leave, len(windows) * (c.branch + c.stage) + c.python, windows=found)
 
+    def again(self, windows: Sequence[Window]) -> Estimate:
+        """Price to read the events once more for each window, and all that it has once."""
+        c = self.constants
+        return self._estimate(len(windows) * self.statistics.rows * self._scan, len(windows) * (c.branch + c.stage))
+
     def objects(self, windows: Sequence[Window]) -> Estimate:
         """Price every event through Python, as functions that users wrote need it."""
         c = self.constants

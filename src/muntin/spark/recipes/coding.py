@@ -61,7 +61,7 @@ def crosses(of: T.DataType) -> bool:
 
     >>> crosses(T.StringType()), crosses(T.StringType("UTF8_LCASE")), crosses(T.YearMonthIntervalType())
     (True, False, False)
-    >>> crosses(T.StructType().add("x", "int").add("x", "int"))
+    >>> crosses(T.StructType().add("x", T.LongType()).add("x", T.LongType()))
     False
     """
     if isinstance(of, T.StructType):
