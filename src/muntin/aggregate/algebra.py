@@ -114,7 +114,8 @@ class AggregateFunction(Generic[In, Agg, Out]):
         arg_max(len, caller)
         """
         # As SQL writes it: where no column is needed, the star is none.
-        if self.optional_columns == self.arity == len(columns) and isinstance(columns[0], str) and columns[0] == "*":
+        star = len(columns) == 1 and isinstance(columns[0], str) and columns[0] == "*"
+        if star and self.optional_columns == self.arity == 1:
             columns = ()
         return Aggregate(self, columns, filter, tuple(params.items()))
 

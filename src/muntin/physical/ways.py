@@ -135,7 +135,9 @@ def _tree(
     cheapest: float,
 ) -> Offer:
     least = prices.least_tree(windows)
-    if wanted != "jvm" and least > cheapest:
+    # What kernels cannot do goes by a tree where kernels are asked for.
+    asked = wanted == "jvm" or (wanted == "arrow" and not group.columnar)
+    if not asked and least > cheapest:
         return Offer(least, None, "at least")
     found = forest(group)
     estimate = prices.tree(found)
