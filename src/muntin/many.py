@@ -110,13 +110,15 @@ class _Planner:
     def statistics(self, query: Query) -> Statistics:
         """Look at the events of a query, by its keys."""
         from muntin.spark.bound import bind
+        from muntin.spark.statistics import left
         from muntin.spark.statistics import statistics as look
 
         if self._given is not None:
             return self._given
         place = (id(query.source), query.keys)
         if place not in self._known:
-            self._known[place] = look(bind(query))
+            bound = bind(query)
+            self._known[place] = left(bound, look(bound))
         return self._known[place]
 
     def seconds(self, parts: Sequence[Together]) -> float:

@@ -220,6 +220,7 @@ class Query(WindowQuery):
         stateful operator for all windows, "native" one for each.
         """
         from muntin.spark.bound import bind
+        from muntin.spark.statistics import left
         from muntin.spark.statistics import statistics as look
 
         check_optimizer(optimizer)
@@ -234,8 +235,15 @@ class Query(WindowQuery):
         if self.source.isStreaming:
             logical = optimize(self.windows, self.functions, optimizer=optimizer, period="steady")
             return plan_stream(self, bound, lambda: logical, strategy)
-        found = look(bound) if statistics is None else statistics
-        return plan_table(self, bound, found, optimizer, strategy)
+        if statistics is not None:
+            return plan_table(self, bound, statistics, optimizer, strategy)
+        plan = plan_table(self, bound, found := look(bound), optimizer, strategy)
+        if strategy == "auto" and any(step.shares for step in plan.physical.steps):
+            # What shares has its price before the first row: it must be worth it whatever is left of the rows.
+            known = left(bound, found)
+            if known.at_most or known.rows < found.rows:
+                plan = plan_table(self, bound, known, optimizer, strategy)
+        return plan
 
     def explain(self) -> str:
         """Plan the query and explain the plan."""

@@ -42,6 +42,11 @@ class Step:
     forest: Forest | None = None
     """Which window reads which, for jvm."""
 
+    @property
+    def shares(self) -> bool:
+        """Whether windows are made of partials, and not each straight from the events."""
+        return self.way != "native" and not (self.way == "spread" and self.pane is None)
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:

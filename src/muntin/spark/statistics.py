@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import re
 import time
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlparse
@@ -22,6 +24,8 @@ from muntin.physical.statistics import Statistics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame
 
     from muntin.incremental.columnar_operator import Array
     from muntin.spark.bound import Bound
@@ -75,9 +79,9 @@ def statistics(bound: Bound) -> Statistics:
     text = bool(named) and all(_is_text(name) for name in named) and not _is_kept(bound)
     rows, how = (None, "") if files is None else (_rows(files), "file footers and first rows")
     seen = None if files is None or rows is None else _from_file(bound, files, rows)
-    # Of the source itself Spark has planned what it needs to name its files: to print that takes no time.
-    printed = _explained(bound, whole=seen is None)
+    printed = None
     if seen is None:
+        printed = _explained(bound.events.select(bound.micros.alias("t")))
         if _is_dear(bound, printed) and not _is_kept(bound) and _is_short(bound):
             rows, took = _planned(printed), time.perf_counter() - began
             # As if each event had a key of its own: nothing is expected to shrink on the way.
@@ -88,10 +92,9 @@ def statistics(bound: Bound) -> Statistics:
         keys, how = max(seen.keys, 1), "all rows seen"
         return Statistics(seen.rows, keys, seen.span, how, took, seen.items, text, hot=seen.hot)
     if rows is None:
+        assert printed is not None, "files without footers are explained"
         rows, how = _planned(printed), "Spark's estimate of size and first rows"
-    fewer = not _is_counted(printed) and (bool(_FEWER.search(printed)) or not named)
-    limits = [float(limit) for limit in _LIMIT.findall(printed)]
-    rows = min(max(rows, seen.rows), *limits) if limits else max(rows, seen.rows)
+    rows = max(rows, seen.rows)
     more = rows / seen.rows
     keys, span = seen.keys, seen.span
     # A table in order of time shows in its first rows the pace of the rest, one in order of key some of its keys, and
@@ -103,7 +106,26 @@ def statistics(bound: Bound) -> Statistics:
     # What the last rows show is there too: what began in one instant or with one key need not go on so.
     keys, span = min(max(keys, seen.far_keys), rows), max(span, seen.far_span)
     took, hot = time.perf_counter() - began, 0.0 if seen.by_key else seen.hot
-    return Statistics(rows, keys, span, how, took, seen.items, text, hot=hot, at_most=fewer)
+    found = Statistics(rows, keys, span, how, took, seen.items, text, hot=hot)
+    return found if printed is None else _left(found, printed, named)
+
+
+def left(bound: Bound, found: Statistics) -> Statistics:
+    """Look again, at what is done to the files' rows before: few of them may be left.
+
+    Spark takes some milliseconds to tell that, a part of what a query over few events takes.
+    """
+    if found.at_most or not found.seen or found.rows < SAMPLE:
+        return found
+    began = time.perf_counter()
+    known = _left(found, _explained(bound.query.source), _names(bound))
+    return replace(known, seconds=found.seconds + time.perf_counter() - began)
+
+
+def _left(found: Statistics, printed: str, named: list[str]) -> Statistics:
+    fewer = not _is_counted(printed) and (bool(_FEWER.search(printed)) or not named)
+    rows = min(found.rows, *map(float, _LIMIT.findall(printed)), math.inf)
+    return replace(found, rows=rows, keys=min(found.keys, rows), at_most=fewer)
 
 
 class _Seen(NamedTuple):
@@ -252,11 +274,11 @@ def _is_short(bound: Bound) -> bool:
     return len(windows) < WORTH and all(window.range < LONG * window.slide for window in windows)
 
 
-def _explained(bound: Bound, *, whole: bool) -> str:
-    """Let Spark print the plan of the source, or of the events' times: so it works over Connect too."""
+def _explained(frame: DataFrame) -> str:
+    """Let Spark print a plan: so it works over Connect too."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        (bound.events.select(bound.micros.alias("t")) if whole else bound.query.source).explain(mode="cost")
+        frame.explain(mode="cost")
     return printed.getvalue()
 
 
