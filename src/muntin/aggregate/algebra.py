@@ -239,11 +239,11 @@ class Aggregate:
 
     def __repr__(self) -> str:
         settings = [f"{key}={value!r}" for key, value in self.params]
-        settings += [] if self.filter is None else [f"filter={_text(self.filter)}"]
-        return f"{self.function.name}({', '.join([*map(_text, self.columns), *settings])})"
+        settings += [] if self.filter is None else [f"filter={written(self.filter)}"]
+        return f"{self.function.name}({', '.join([*map(written, self.columns), *settings])})"
 
 
-def _text(column: object) -> str:
+def written(column: object) -> str:
     """Write a column as its name, and a Spark expression without the class that Spark puts around it."""
     return column if isinstance(column, str) else str(column).removeprefix("Column<'").removesuffix("'>")
 

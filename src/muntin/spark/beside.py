@@ -9,6 +9,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from muntin.aggregate.algebra import written
 from muntin.declare.query import RESERVED
 from muntin.errors import QueryError
 from muntin.spark.bound import bind, condition, field, find_columns
@@ -96,5 +97,4 @@ def _is_plain(aggregate: Aggregate, plain: Collection[str], nested: Collection[s
     kept = aggregate.filter
     if kept is not None and (nested or not isinstance(kept, str) or "(" in kept):
         return False
-    texts = (c if isinstance(c, str) else str(c).removeprefix("Column<'").removesuffix("'>") for c in aggregate.columns)
-    return all(text in plain for text in texts)
+    return all(written(column) in plain for column in aggregate.columns)

@@ -11,6 +11,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from muntin.aggregate.algebra import written
 from muntin.declare.query import RESERVED, WINDOW
 from muntin.duration import format_duration
 from muntin.errors import QueryError
@@ -263,7 +264,7 @@ class _Tokens:
 
     def of(self, column: Column) -> str:
         """Give an expression its text, with a number where another expression has that text."""
-        text = _text(column)
+        text = written(column)
         known = self._known.setdefault(text, [])
         number = next((n for n, other in enumerate(known) if self._same(other, column)), len(known))
         if number == len(known):
@@ -291,7 +292,7 @@ def _inputs(source: DataFrame, name: str, aggregate: Aggregate, tokens: _Tokens)
     found = []
     for column in columns:
         taken = field(source, column) if isinstance(column, str) else column
-        kind = _type_of(source, column, f"`{name}`: {column if isinstance(column, str) else _text(column)}")
+        kind = _type_of(source, column, f"`{name}`: {written(column)}")
         token = column if isinstance(column, str) else f"({tokens.of(column)})"
         if kept is not None:
             taken, token = F.when(kept, taken), f"{token} where {given if isinstance(given, str) else tokens.of(kept)}"
@@ -341,7 +342,3 @@ def _refusal(source: DataFrame, results: dict[str, Column]) -> Exception | None:
     except REFUSALS as error:
         return error
     return None
-
-
-def _text(column: Column) -> str:
-    return str(column).removeprefix("Column<'").removesuffix("'>")
