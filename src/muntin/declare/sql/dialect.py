@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+LOGARITHMS = ("LOG10", "LOG2")
+"""They stay as they are in both dialects: log10(1000) is 3, and sqlglot's log(10, 1000) is less by a rounding."""
 AS_WRITTEN = (
-    *("LOG10", "LOG2"),
+    *LOGARITHMS,
     *("PARSE_JSON", "GET_JSON_OBJECT", "TO_CHAR", "COLLATE", "LOCALTIMESTAMP", "CURRENT_CATALOG"),
 )
-"""Functions of Spark's that stay as they are: log10(1000) is 3, and sqlglot's log(10, 1000) is less by a rounding. The
-others it writes in a way that Spark does not read, or leaves out."""
+"""Functions of Spark's that stay as they are: sqlglot leaves them out, or writes what Spark does not read."""
 
 
 class SyntaxFault(ParseError):
@@ -55,7 +56,6 @@ class StreamAnalyticsParser(TSQLParser):
     """Read T-SQL with `TIMESTAMP BY expression [OVER ...]` after a table."""
 
     # sqlglot keeps of a unit what it takes it for: y is a year to it, w a week, and hh an hour of twelve.
-    # log(10, 1000) is less than 3 by a rounding, and log10(1000) is 3.
     FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = _without(
         TSQLParser.FUNCTIONS,
         "DATEADD",
@@ -64,8 +64,7 @@ class StreamAnalyticsParser(TSQLParser):
         "DATENAME",
         "DATETRUNC",
         "DATE_TRUNC",
-        "LOG10",
-        "LOG2",
+        *LOGARITHMS,
     )
     FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = _without(TSQLParser.FUNCTION_PARSERS, "DATEPART")
 

@@ -11,14 +11,14 @@ from sqlglot.parsers.tsql import TSQLParser
 
 from muntin.declare.sql import azure_windows, spark_window
 from muntin.declare.sql.aggregates import fail_unknown, is_aggregate
+from muntin.declare.sql.dialect import LOGARITHMS
 
 if TYPE_CHECKING:
     from muntin.declare.sql.source import Source
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONSTANTS = {"true", "false", "null"}
-_SPARK_TOO = {"log10", "log2"}
-"""Functions of Azure's dialect that Spark has under the same name, and that sqlglot would rewrite."""
+_SPARK_TOO = {word.lower() for word in LOGARITHMS}
 
 
 def prepare(select: exp.Select, names: tuple[tuple[str, ...], ...]) -> None:
